@@ -5,34 +5,28 @@
 import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import type { Identity } from "./identity.ts";
 import type { MappingOptions, Target } from "./mapping.ts";
-import type { ImportRow, Row } from "./row.ts";
+import type { ImportRow } from "./row.ts";
 
-/** Adds a row to the index, after a problem for each value that an earlier row has. */
-export function requireUnique(
-  row: Row,
-  identity: Identity,
-  options: MappingOptions,
-  index: ListIndex,
-): void {
-  const keys = toKeys(identity, options);
-  for (const [target, key] of keys) {
+/** A value that must occur once in a list, in the form in which it is compared. */
+type ListKey = readonly [target: Target, key: string];
+
+/** @returns a problem for each value that an earlier row has. */
+export const findDuplicates = (keys: readonly ListKey[], index: ListIndex) =>
+  keys.flatMap(([target, key]) => {
     const line = index.findLine(key);
-    if (line === undefined) continue;
+    if (line === undefined) return [];
     const effect =
       target === "userId" ? "" : ": one person would get two cards (see --allow-same-person)";
     const message = `is also in line ${line}${effect}`;
     const cause = `${target} is also in an earlier line${effect}`;
-    row.addProblem({ code: "duplicate", message, cause }, target);
-  }
-  for (const [, key] of keys) index.add(key, row.line, row.problems.length === 0);
-}
+    return [{ target, code: "duplicate", message, cause }];
+  });
 
-/** @returns what must occur once in a list, in the form in which it is compared. */
-function toKeys(
+export function toKeys(
   { userId, phone, email }: Identity,
   { allowSamePerson }: MappingOptions,
-): readonly (readonly [Target, string])[] {
-  const keys: [Target, string][] = [];
+): readonly ListKey[] {
+  const keys: ListKey[] = [];
   if (userId) keys.push(["userId", toUserKey(userId)]);
   if (allowSamePerson) return keys;
   if (phone) keys.push(["phone", toPhoneKey(phone)]);
@@ -68,8 +62,10 @@ export function createIndex() {
   const selectRows = database.prepare("SELECT id, row FROM rows WHERE id > ? ORDER BY id LIMIT ?");
   const find = (key: string) => select.get(key) as { line: number; is_valid: number } | undefined;
   return {
-    /** Adds a value, unless an earlier row has it. */
-    add: (key: string, line: number, isValid: boolean) => insert.run(key, line, Number(isValid)),
+    /** Adds the values of a row that no earlier row has. */
+    addRow(keys: readonly ListKey[], line: number, isValid: boolean): void {
+      for (const [, key] of keys) insert.run(key, line, Number(isValid));
+    },
     /** @returns the first line that has a value. */
     findLine: (key: string) => find(key)?.line,
     hasUser: (userId: string) => find(toUserKey(userId)) !== undefined,

@@ -2,7 +2,7 @@
 import type { Result } from "@loyalty-cards/internal/result";
 import type { FieldValues } from "@loyalty-cards/issuing-client";
 import { readConsents } from "./consents.ts";
-import { type ListIndex, requireUnique } from "./duplicates.ts";
+import { findDuplicates, type ListIndex, toKeys } from "./duplicates.ts";
 import { readIdentity } from "./identity.ts";
 import type { ListRecord } from "./list.ts";
 import { isTarget, type Mapping, type MappingOptions, type Target } from "./mapping.ts";
@@ -31,8 +31,11 @@ export function readRow(
   const consents = readConsents(row, options);
   const fieldValues = readFieldValues(row, options);
   rejectUnmapped(row, record);
-  requireUnique(row, identity, options, index);
-  if (row.problems.length > 0) return toInvalid(row);
+  const keys = toKeys(identity, options);
+  for (const { target, ...problem } of findDuplicates(keys, index)) row.addProblem(problem, target);
+  const isValid = row.problems.length === 0;
+  index.addRow(keys, row.line, isValid);
+  if (!isValid) return toInvalid(row);
   const { userId = "", ...customer } = identity;
   return { value: { userId, request: { customer: { ...customer, consents }, fieldValues } } };
 }
