@@ -4,7 +4,7 @@ import { describeHidden } from "@loyalty-cards/internal/builtin-module";
 import { requireKnownOptions } from "@loyalty-cards/internal/known-options";
 import { type Backend, createBackend } from "./backend/backend.ts";
 import {
-  type CoreOptions,
+  type AdapterOptions,
   type MockServiceOptions,
   parseOptions,
   serviceOptionNames,
@@ -245,15 +245,15 @@ export interface MockService {
  */
 export function createMockService(options: MockServiceOptions = {}): MockService {
   requireKnownOptions("createMockService", options, serviceOptionNames);
-  return createCore(options).service;
+  return createServiceWithApp(options).service;
 }
 
 /**
  * Creates a service, and what the Node adapter needs besides.
  * @param addOwnRoutes adds routes that take precedence.
  */
-export function createCore(
-  options: CoreOptions,
+export function createServiceWithApp(
+  options: AdapterOptions,
   addOwnRoutes: (app: App, backend: Backend) => void = () => {},
 ) {
   if (!("Response" in globalThis))

@@ -2,8 +2,8 @@
 import type { Command } from "commander";
 import { addExamples, type Cli, setAction } from "../command.ts";
 import { exitCodes } from "../command-error.ts";
-import type { ServiceCheck } from "../doctor-checks.ts";
 import { style, Text, text } from "../printable.ts";
+import type { ServiceCheck } from "./doctor-checks.ts";
 
 export function addDoctorCommand(program: Command, cli: Cli): void {
   const doctor = program
@@ -12,7 +12,7 @@ export function addDoctorCommand(program: Command, cli: Cli): void {
     .option("--template <id>", "template to check (default: LOYALTY_TEMPLATE_ID)");
   addExamples(doctor, "loyalty-cards doctor", "loyalty-cards doctor --template tpl_bakery --json");
   setAction<{ template?: string }>(cli, doctor, async (context, { template }) => {
-    const { checkService } = await import("../doctor-checks.ts");
+    const { checkService } = await import("./doctor-checks.ts");
     const checks = await checkService(context, template ?? context.environment.LOYALTY_TEMPLATE_ID);
     context.print.data({ checks }, () => formatChecks(checks, context.print.dataColumns));
     const failures = checks.filter(({ status }) => status === "failed");

@@ -14,7 +14,7 @@ import { scaledClock } from "../domain/clock.ts";
 import { createProblem } from "../domain/problem.ts";
 import { type App, getReply } from "../http/app.ts";
 import { problemReply, type Reply } from "../http/reply.ts";
-import { createCore, type MockService } from "../service.ts";
+import { createServiceWithApp, type MockService } from "../service.ts";
 import { readDataFile, startSaving } from "./node-data-file.ts";
 import { addReference } from "./node-reference.ts";
 import { addSeed } from "./node-seed.ts";
@@ -115,7 +115,7 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
   );
   const url = await listen(server, port, host);
   try {
-    const core = createCore(
+    const created = createServiceWithApp(
       {
         clock: scaledClock(),
         ...serviceOptions,
@@ -128,12 +128,12 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
       },
       addReference,
     );
-    const { service, backend } = core;
+    const { service, backend } = created;
     if (onTraffic !== undefined) listenToTraffic(backend, onTraffic);
     const { log = console.error } = ownOptions;
     const stopSaving =
       dataFile === undefined ? undefined : await startSaving(dataFile, backend, log);
-    app = core.app;
+    app = created.app;
     const close = async () => {
       backend.dispatcher.close();
       await stopListening(server);

@@ -98,7 +98,7 @@ const endpointNames = {
   url: true,
   events: true,
   secret: true,
-} satisfies OptionNames<NonNullable<CoreOptions["endpoints"]>[number]>;
+} satisfies OptionNames<NonNullable<AdapterOptions["endpoints"]>[number]>;
 
 const seededTemplates: readonly TemplateInput[] = [
   {
@@ -143,7 +143,7 @@ function getType(value: unknown): string {
 export type Settings = ReturnType<typeof parseOptions>;
 
 /** The options, and what only the Node adapter sets. */
-export interface CoreOptions extends MockServiceOptions {
+export interface AdapterOptions extends MockServiceOptions {
   /**
    * Whether every `Host` header is accepted. Default false: only host names of this machine.
    */
@@ -166,7 +166,7 @@ export interface Saved {
   newestId: string;
 }
 
-export function parseOptions(options: CoreOptions) {
+export function parseOptions(options: AdapterOptions) {
   checkTypes(options);
   const {
     baseUrl = "https://cards.mock.test",
@@ -223,7 +223,7 @@ export function parseOptions(options: CoreOptions) {
 }
 
 /** Adds the endpoints of the options to what a data file has, and to what a reset restores. */
-function addEndpoints(given: NonNullable<CoreOptions["endpoints"]>, saved: Saved | undefined) {
+function addEndpoints(given: NonNullable<AdapterOptions["endpoints"]>, saved: Saved | undefined) {
   if (saved === undefined) return { endpoints: given.map(completeEndpoint), saved };
   const stored = [...saved.state.endpoints.values()];
   const atStart = mergeEndpoints(given, stored).map(completeEndpoint);
@@ -234,8 +234,8 @@ function addEndpoints(given: NonNullable<CoreOptions["endpoints"]>, saved: Saved
 }
 
 function checkEndpoints(
-  endpoints: NonNullable<CoreOptions["endpoints"]>,
-  { forwardTo }: CoreOptions,
+  endpoints: NonNullable<AdapterOptions["endpoints"]>,
+  { forwardTo }: AdapterOptions,
 ): void {
   for (const [index, endpoint] of endpoints.entries()) {
     requireKnownOptions("An endpoint", endpoint, endpointNames, { noun: "member" });

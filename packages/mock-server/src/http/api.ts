@@ -28,12 +28,12 @@ export function addApi(app: App, backend: Backend): void {
     parseBody,
   ];
   for (const [name, { method, path }] of Object.entries(endpoints)) {
-    const operation = name as EndpointId;
-    const handle = handlers[operation];
+    const endpointId = name as EndpointId;
+    const handle = handlers[endpointId];
     app.on(
       method,
       `/api/v1${path.replace(/\{\w+\}/, ":id")}`,
-      logRequests(backend, operation),
+      logRequests(backend, endpointId),
       ...middleware,
       (c) => respond(c, handle(domain, c)),
     );

@@ -14,11 +14,11 @@ const maxPathLength = 2_000;
 const maxBodyLength = 65_536;
 
 export const logRequests =
-  (backend: Backend, operation: EndpointId): Middleware =>
+  (backend: Backend, endpointId: EndpointId): Middleware =>
   async (c, next) => {
     const startedMs = performance.now();
     const entry = createEntry(backend, c);
-    entry.operation = operation;
+    entry.operation = endpointId;
     c.set("entry", entry);
     await next();
     // After a reset the request is not one of the test that runs now.

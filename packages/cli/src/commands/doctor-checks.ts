@@ -8,9 +8,9 @@ import { formatErrorLink } from "@loyalty-cards/internal/errors";
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 import { endpoints } from "@loyalty-cards/openapi/endpoints";
-import type { Context } from "./command.ts";
-import { CommandError, describeNoResponse, exitCodes, toSentence } from "./command-error.ts";
-import { readApiKey, readBaseUrl, requireKeyOfAddress } from "./configuration.ts";
+import type { Context } from "../command.ts";
+import { CommandError, describeNoResponse, exitCodes, toSentence } from "../command-error.ts";
+import { readApiKey, readBaseUrl, requireKeyOfAddress } from "../configuration.ts";
 
 interface CheckResult<Value = undefined> {
   status: "passed" | "warning" | "failed" | "skipped";

@@ -1,0 +1,76 @@
+/**
+ * `purchase`: records a purchase on a card of the mock service, which then delivers
+ * `balance.changed`.
+ */
+import type { Operation } from "@loyalty-cards/mock-server";
+import { type Command, InvalidArgumentError } from "commander";
+import { addExamples, type Cli, type Context, parseWhole, setAction } from "../command.ts";
+import { CommandError, exitCodes } from "../command-error.ts";
+import { readBaseUrl } from "../configuration.ts";
+import { text } from "../printable.ts";
+
+export function addPurchaseCommand(program: Command, cli: Cli): void {
+  const purchase = program
+    .command("purchase")
+    .description("record a purchase at the mock service")
+    .argument("<card-id>", "id of a card that the mock service has")
+    .argument("<points>", "points that the purchase adds", parsePoints);
+  addExamples(
+    purchase,
+    "loyalty-cards dev --forward http://localhost:3000/webhooks/loyalty",
+    "# in another terminal",
+    "loyalty-cards purchase card_8sT2kq 120",
+  );
+  setAction(cli, purchase, runPurchase);
+}
+
+function parsePoints(value: string): number {
+  if (Number.isNaN(Number(value)))
+    throw new InvalidArgumentError("The card comes first: purchase CARD POINTS.");
+  return parseWhole(1)(value);
+}
+
+const devAdvice = "Run `loyalty-cards dev`, and set LOYALTY_URL to the address that it prints.";
+const dataAdvice = "dev forgets its cards when it stops; --data FILE keeps them.";
+
+async function runPurchase(
+  { print, environment, globals, timeoutMs }: Context,
+  _options: object,
+  cardId: string,
+  points: number,
+): Promise<undefined> {
+  const baseUrl = readBaseUrl(globals.baseUrl, environment).replace(/\/+$/, "");
+  /** Sends no API key: the control API needs none. */
+  const call = (path: string, init: RequestInit = {}) =>
+    fetch(`${baseUrl}/_mock${path}`, {
+      ...init,
+      redirect: "manual",
+      signal: AbortSignal.timeout(timeoutMs),
+    }).catch(() => {
+      const problem = "The mock service does not respond";
+      throw new CommandError(problem, { exitCode: exitCodes.failed, fix: devAdvice });
+    });
+  const health = await call("/health");
+  const { status } = health.ok
+    ? ((await health.json().catch(() => ({}))) as { status?: unknown })
+    : {};
+  // Without this check a real service would get the request.
+  if (status !== "ok")
+    throw new CommandError(
+      "This address is not a mock service: purchases of a real service come from its tills",
+      { fix: devAdvice },
+    );
+  const response = await call(`/cards/${encodeURIComponent(cardId)}/purchase`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ points }),
+  });
+  const body = (await response.json().catch(() => ({}))) as Operation & { detail?: string };
+  if (!response.ok) {
+    const problem = body.detail ?? `The mock service responded ${response.status}.`;
+    const advice = response.status === 404 ? ` ${dataAdvice}` : "";
+    throw new CommandError(problem + advice, { exitCode: exitCodes.failed });
+  }
+  const { id, change, balance } = body;
+  print.data(body, () => text`Purchase of ${change} points: the balance is ${balance} (${id})`);
+}
