@@ -10,7 +10,7 @@ import {
   type SqliteDatabase,
   type SqliteStatement,
 } from "../sqlite/database-node.ts";
-import { type SqliteLog, watchLog } from "../sqlite/log-node.ts";
+import { type SqliteWal, watchWal } from "../sqlite/wal-node.ts";
 import { getValue, type Row, replaceParameters, type Statements, type Step } from "./statement.ts";
 
 /**
@@ -59,8 +59,8 @@ interface SqliteJobsOptions {
 }
 
 /**
- * A file of jobs, which is opened at first use. When its log was deleted or replaced, each call
- * throws: see {@link watchLog}.
+ * A file of jobs, which is opened at first use. When its write-ahead log was deleted or replaced,
+ * each call throws: see {@link watchWal}.
  */
 export interface SqliteJobsDatabase {
   /**
@@ -92,8 +92,8 @@ export interface SqliteJobsDatabase {
    */
   followFile(): void;
   /**
-   * Removes deleted data from the log, which has it until a checkpoint truncates the log. Where
-   * another connection reads, and on a full disk, it stays until the next call.
+   * Removes deleted data from the WAL, which has it until a checkpoint truncates it. Where another
+   * connection reads, and on a full disk, it stays until the next call.
    */
   tidy(): void;
   /** Tidies, and closes the file. */
@@ -103,7 +103,7 @@ export interface SqliteJobsDatabase {
 export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsDatabase {
   const { nowMs, startAt } = createForwardClock(options.now);
   let opened: OpenSqliteDatabase | undefined;
-  let log: SqliteLog | undefined;
+  let wal: SqliteWal | undefined;
   let isClosed = false;
   let isInTransaction = false;
   /** The connection of `write` while its function runs. */
@@ -112,14 +112,14 @@ export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsData
 
   function open(): OpenSqliteDatabase {
     if (isClosed) throw withSafeMessage(new Error(`The ${options.owner} is closed.`));
-    log?.measure();
+    wal?.requireOwn();
     if (opened !== undefined) return opened;
     opened = options.openFile();
-    log = watchLog(opened);
+    wal = watchWal(opened);
     try {
       requireLibrary(opened);
     } catch (error) {
-      log.abandon(error);
+      wal.abandon(error);
     }
     followFile();
     return opened;
@@ -143,7 +143,7 @@ export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsData
     } finally {
       isInTransaction = false;
     }
-    log?.measure();
+    wal?.requireOwn();
     return result;
   }
 
@@ -152,7 +152,8 @@ export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsData
   }
 
   function tidy(): void {
-    if (!log?.measure()) return;
+    wal?.requireOwn();
+    if (!wal?.getSizeBytes()) return;
     const connection = open();
     // Waiting for a connection that reads would stop the process.
     connection.exec("PRAGMA busy_timeout = 0");
@@ -170,7 +171,7 @@ export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsData
     isOpen: () => opened !== undefined,
     runEach(statements) {
       const result = executeAll(open(), statements, nowMs);
-      log?.measure();
+      wal?.requireOwn();
       return result;
     },
     transact: (statements) =>
@@ -188,9 +189,9 @@ export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsData
       if (connection === writing) return executeAll(connection, statements, nowMs);
       options.prepareOther?.(connection);
       requireLibrary(connection);
-      log?.measure();
+      wal?.requireOwn();
       const result = executeAll(connection, statements, nowMs);
-      log?.measure();
+      wal?.requireOwn();
       return result;
     },
     followFile,
@@ -200,7 +201,7 @@ export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsData
       isClosed = true;
       opened?.close();
       opened = undefined;
-      log = undefined;
+      wal = undefined;
     },
   };
 }
