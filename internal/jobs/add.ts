@@ -1,4 +1,4 @@
-/** Adds jobs, and lets a job begin anew. */
+/** Adds jobs, and lets one wait again: a retry as it is, a restart with a new body, or now. */
 import {
   execute,
   formatRow,
@@ -91,7 +91,7 @@ export function* addJob(
   const [known] = yield* findJobs(tables, job);
   // If there is no known job, it was deleted after the insertion found it.
   if (known === undefined) return yield* addJob(tables, job, delayMs);
-  const isTorn = yield* resendTorn(tables, known.id);
+  const isTorn = yield* retryTorn(tables, known.id);
   if (isTorn) yield* putBody(tables, known.id, job.body);
   return known;
 }
@@ -101,7 +101,7 @@ export function* addJob(
  * ended meanwhile has no body either.
  * @returns whether there was one.
  */
-function* resendTorn({ jobs, bodies, dialect }: JobTables, id: number): Statements<boolean> {
+function* retryTorn({ jobs, bodies, dialect }: JobTables, id: number): Statements<boolean> {
   const rows = yield* query(
     `UPDATE ${jobs}
      SET rank = ${ranks.retry},
@@ -168,7 +168,7 @@ const waitAgain = `state = 'waiting',
  * Lets a job that ended wait again, as it is: an earlier attempt may still have an effect.
  * @param delayMs until it is due.
  */
-export function* resendJob(tables: JobTables, id: number, delayMs: number): Statements<void> {
+export function* retryJob(tables: JobTables, id: number, delayMs: number): Statements<void> {
   yield* queryInTransaction(
     `UPDATE ${tables.jobs}
      SET ${waitAgain},
@@ -180,8 +180,8 @@ export function* resendJob(tables: JobTables, id: number, delayMs: number): Stat
   );
 }
 
-/** Lets a job begin anew with what is given: no earlier attempt counts. */
-export function* renewJob(
+/** Lets a job begin again with what is given: no earlier attempt counts. */
+export function* restartJob(
   tables: JobTables,
   { id, key, suffix, body }: Pick<Job, "id" | "key" | "suffix"> & { body: string },
 ): Statements<void> {
@@ -203,7 +203,7 @@ export function* renewJob(
 }
 
 /** Makes a job due now, unless it is leased. */
-export function* hurryJob({ jobs }: JobTables, id: number): Statements<void> {
+export function* makeJobDue({ jobs }: JobTables, id: number): Statements<void> {
   yield* execute(
     `UPDATE ${jobs}
      SET due = :now

@@ -1,5 +1,5 @@
 /** Corrects times that were written while a clock was ahead. */
-import { withTopics } from "./read.ts";
+import { topicsSql } from "./read.ts";
 import { execute, query, type Statements } from "./statement.ts";
 import { type JobTables, ranks } from "./tables.ts";
 
@@ -8,11 +8,11 @@ export const maxAheadMs = 60_000;
 /** No lease and no pause lasts longer. */
 const maxDelayMs = 2 * 3_600_000;
 
-/** Returns SQL that sets a time to now if it is later. */
-const notAfterNow = (column: string): string =>
+/** Sets a time to now if it is later. */
+const capAtNowSql = (column: string): string =>
   `${column} = CASE WHEN ${column} > :now THEN :now ELSE ${column} END`;
 
-const isAhead = (column: string) => `${column} > :now + ${maxAheadMs}`;
+const isAheadSql = (column: string) => `${column} > :now + ${maxAheadMs}`;
 
 /**
  * Makes jobs and probes due whose times prove that the clock of the database was ahead, because
@@ -27,17 +27,17 @@ export function* correctTimes(tables: JobTables): Statements<void> {
 function* correctJobs(tables: JobTables): Statements<void> {
   const { jobs } = tables;
   // With all ranks, the statement uses the index of what is due.
-  const withAhead = `${withTopics(tables)},
+  const withAhead = `${topicsSql(tables)},
      ahead AS (
        SELECT j.id
        FROM topics
        CROSS JOIN ${jobs} j
        WHERE j.topic = topics.topic
          AND j.rank IN (${Object.values(ranks).join()})
-         AND ${isAhead("j.due")}
+         AND ${isAheadSql("j.due")}
          AND (
-           ${isAhead("j.added")}
-           OR ${isAhead("j.lastattempt")}
+           ${isAheadSql("j.added")}
+           OR ${isAheadSql("j.lastattempt")}
            OR j.due > :now + ${maxDelayMs}
          )
      )`;
@@ -47,24 +47,24 @@ function* correctJobs(tables: JobTables): Statements<void> {
     `${withAhead}
      UPDATE ${jobs}
      SET due = :now,
-       ${notAfterNow("added")},
-       ${notAfterNow("lastattempt")},
-       ${notAfterNow("uncertain")}
+       ${capAtNowSql("added")},
+       ${capAtNowSql("lastattempt")},
+       ${capAtNowSql("uncertain")}
      WHERE id IN (SELECT id FROM ahead)
-       AND ${isAhead("due")}`,
+       AND ${isAheadSql("due")}`,
     { topic: null },
   );
 }
 
 function* correctBreakers({ breakers }: JobTables): Statements<void> {
   const isWrong = `due IS NOT NULL
-       AND (${isAhead("since")} OR due > :now + ${maxDelayMs})`;
+       AND (${isAheadSql("since")} OR due > :now + ${maxDelayMs})`;
   const [found] = yield* query(`SELECT topic FROM ${breakers} WHERE ${isWrong} LIMIT 1`);
   if (found === undefined) return;
   yield* execute(
     `UPDATE ${breakers}
      SET due = :now,
-       ${notAfterNow("since")}
+       ${capAtNowSql("since")}
      WHERE ${isWrong}`,
   );
 }

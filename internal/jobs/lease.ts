@@ -5,13 +5,13 @@
 import { describeHidden } from "../builtin-module.ts";
 import { createTypeError } from "../errors.ts";
 import { beginProbe, closeBreaker, hasJobsToTry } from "./breaker.ts";
-import { withQueues } from "./read.ts";
+import { queuesSql } from "./read.ts";
 import { execute, query, type Statements, toNumber, type Values } from "./statement.ts";
 import {
-  countFailures,
-  hasOpenBreaker,
+  failureCountSql,
   type JobTables,
   type LeasedJob,
+  openBreakerSql,
   ranks,
   readJob,
 } from "./tables.ts";
@@ -77,7 +77,7 @@ function* leaseChosen(
      WHERE id IN (SELECT id FROM chosen)
        AND ${guard.condition}
      RETURNING *,
-       ${countFailures(tables)},
+       ${failureCountSql(tables)},
        (SELECT l.body FROM locked l WHERE l.id = ${jobs}.id) AS body`,
     { ...values, ...guard.values, limit, lease, leaseMs },
   );
@@ -109,7 +109,7 @@ export function* leaseDue(
   }: { limit: number; topic?: string | undefined; retriesRunAlone?: boolean },
 ): Statements<LeasedJob[]> {
   const queues = yield* query(
-    `${withQueues(tables)}
+    `${queuesSql(tables)}
      SELECT topic, rank
      FROM queues
      WHERE due <= :now
@@ -125,7 +125,7 @@ export function* leaseDue(
       where: `j.topic = :topic
          AND j.rank = :rank::integer
          AND j.due <= :now
-         ${isCallback ? "" : `AND NOT ${hasOpenBreaker(tables, "j.topic")}`}`,
+         ${isCallback ? "" : `AND NOT ${openBreakerSql(tables, "j.topic")}`}`,
       values: { topic: String(queue["topic"]), rank },
       limit: runsAlone ? 1 : limit,
       isCallback,
@@ -151,7 +151,7 @@ export function leaseJob(
          AND j.name = :name
          AND j.rank > ${ranks.callback}
          AND (j.lease IS NULL OR j.due <= :now)
-         AND NOT ${hasOpenBreaker(tables, "j.topic")}`,
+         AND NOT ${openBreakerSql(tables, "j.topic")}`,
     values: { topic, name },
   });
 }

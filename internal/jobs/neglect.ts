@@ -1,6 +1,6 @@
 /** Notices that jobs wait and nobody leases them: no worker seems to run. */
 import { runInNoRequest } from "../no-request.ts";
-import { countJobs, withQueues } from "./read.ts";
+import { countJobs, queuesSql } from "./read.ts";
 import { query, type Statements, toNumber, toOptionalNumber } from "./statement.ts";
 import { type JobTables, ranks } from "./tables.ts";
 
@@ -33,7 +33,7 @@ export function* countNeglected(tables: JobTables, topic?: string): Statements<n
   // only an attempt changes either. `state <> 'waiting'` would use no index, so it is asked as <
   // and >.
   const [row] = yield* query(
-    `${withQueues(tables)}
+    `${queuesSql(tables)}
      SELECT
        :now - min(due) AS due,
        :now - min(CASE WHEN rank < ${ranks.bulk} THEN due END) AS prompt,

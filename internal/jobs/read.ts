@@ -1,13 +1,13 @@
 /** Reads jobs: in the order in which they were added, their counts, and when one is due. */
 import { query, type Statements, toNumber, toOptionalNumber } from "./statement.ts";
-import { hasOpenBreaker, isValue, type Job, type JobTables, ranks, readJob } from "./tables.ts";
+import { equalsSql, type Job, type JobTables, openBreakerSql, ranks, readJob } from "./tables.ts";
 
 /**
  * Begins a statement that reads `topics`, those of what is waiting, by a skip scan: one index
  * lookup for each topic. Read them before others with a CROSS JOIN, because SQLite reorders other
  * joins. The parameter `:topic` is the only topic that counts; null for all.
  */
-export const withTopics = ({ jobs }: JobTables): string => `WITH RECURSIVE all_topics (topic) AS (
+export const topicsSql = ({ jobs }: JobTables): string => `WITH RECURSIVE all_topics (topic) AS (
        SELECT min(topic)
        FROM ${jobs}
        WHERE rank IS NOT NULL
@@ -32,7 +32,7 @@ export const withTopics = ({ jobs }: JobTables): string => `WITH RECURSIVE all_t
  * Begins a statement that reads `queues`: when the first job of each topic and rank is due. A topic
  * whose breaker is open has only callbacks, so this query does not get slower with its other jobs.
  */
-export const withQueues = (tables: JobTables): string => `${withTopics(tables)},
+export const queuesSql = (tables: JobTables): string => `${topicsSql(tables)},
      ranks (rank) AS (
        VALUES ${Object.values(ranks)
          .map((rank) => `(${rank})`)
@@ -51,7 +51,7 @@ export const withQueues = (tables: JobTables): string => `${withTopics(tables)},
        FROM topics
        CROSS JOIN ranks
        WHERE ranks.rank = ${ranks.callback}
-         OR NOT ${hasOpenBreaker(tables, "topics.topic")}
+         OR NOT ${openBreakerSql(tables, "topics.topic")}
      )`;
 
 /**
@@ -67,8 +67,8 @@ export function* listJobs(
     `SELECT *, (SELECT b.body FROM ${bodies} b WHERE b.id = ${jobs}.id) AS body
      FROM ${jobs}
      WHERE id > :afterId::bigint
-       AND ${isValue("topic", topic)}
-       AND ${isValue("state", state)}
+       AND ${equalsSql("topic", topic)}
+       AND ${equalsSql("state", state)}
      ORDER BY id
      LIMIT :limit::integer`,
     { afterId, limit, topic: topic ?? null, state: state ?? null },
@@ -94,12 +94,12 @@ export function* countJobs(tables: JobTables, topic?: string): Statements<JobCou
   const states = yield* query(
     `SELECT state, count(*) AS jobs
      FROM ${jobs}
-     WHERE ${isValue("topic", topic)}
+     WHERE ${equalsSql("topic", topic)}
      GROUP BY state`,
     { topic: topic ?? null },
   );
   const [times] = yield* query(
-    `${withTopics(tables)}
+    `${topicsSql(tables)}
      SELECT
        (
          SELECT count(*)
@@ -112,7 +112,7 @@ export function* countJobs(tables: JobTables, topic?: string): Statements<JobCou
          SELECT :now - added
          FROM ${jobs}
          WHERE state = 'waiting'
-           AND ${isValue("topic", topic)}
+           AND ${equalsSql("topic", topic)}
          ORDER BY id
          LIMIT 1
        ) AS waiting,
@@ -149,7 +149,7 @@ export function* getNowMs(): Statements<number> {
 export function* getLatestMs(tables: JobTables, maxDelayMs?: number): Statements<number> {
   const { jobs } = tables;
   const [row] = yield* query(
-    `${withTopics(tables)}
+    `${topicsSql(tables)}
      SELECT
        (
          SELECT added
@@ -185,7 +185,7 @@ export function* getLatestMs(tables: JobTables, maxDelayMs?: number): Statements
  */
 export function* getDelayMs(tables: JobTables, topic?: string): Statements<number | undefined> {
   const [row] = yield* query(
-    `${withQueues(tables)}
+    `${queuesSql(tables)}
      SELECT min(due) - :now AS delay
      FROM (
        SELECT due FROM queues
@@ -203,7 +203,7 @@ export function* getDelayMs(tables: JobTables, topic?: string): Statements<numbe
  */
 export function* getLeaseDelayMs(tables: JobTables): Statements<number | undefined> {
   const [row] = yield* query(
-    `${withTopics(tables)}
+    `${topicsSql(tables)}
      SELECT min(j.due) - :now AS delay
      FROM topics
      CROSS JOIN ${tables.jobs} j

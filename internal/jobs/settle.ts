@@ -2,7 +2,7 @@
 import { closeBreaker, recordFailure, type TopicFailure, withdrawProbe } from "./breaker.ts";
 import { execute, query, type Statements, toNumber } from "./statement.ts";
 import {
-  countFailures,
+  failureCountSql,
   type Job,
   type JobTables,
   type LeasedJob,
@@ -150,7 +150,7 @@ export function* recordEnd(
      WHERE id = :id::bigint
        AND coalesce(lease, '') = :lease
      RETURNING *,
-       ${countFailures(tables)}`,
+       ${failureCountSql(tables)}`,
     {
       id,
       lease: lease ?? "",

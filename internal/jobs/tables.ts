@@ -1,6 +1,6 @@
 /**
  * The tables of the engine, and their rows: jobs, what they send, and circuit breakers. Finds jobs
- * by their names.
+ * by their names. A function whose name ends in `Sql` returns a part of a statement.
  */
 import {
   query,
@@ -42,7 +42,7 @@ export interface Job {
    */
   uncertainAtMs: number | undefined;
   /**
-   * How many attempts began since it was added, or began anew with `renewJob`. Callbacks do not
+   * How many attempts began since it was added, or began anew with `restartJob`. Callbacks do not
    * count.
    */
   attempts: number;
@@ -199,11 +199,11 @@ CREATE TABLE IF NOT EXISTS ${failures} (
  * A condition: whether the breaker of a topic is open.
  * @param topicSql the column of the topic.
  */
-export const hasOpenBreaker = ({ breakers }: JobTables, topicSql: string): string =>
+export const openBreakerSql = ({ breakers }: JobTables, topicSql: string): string =>
   `EXISTS (SELECT 1 FROM ${breakers} b WHERE b.topic = ${topicSql} AND b.due IS NOT NULL)`;
 
 /** A column of a statement on jobs that returns rows: how many jobs of the topic have failed. */
-export const countFailures = ({ jobs, failures }: JobTables): string =>
+export const failureCountSql = ({ jobs, failures }: JobTables): string =>
   `(SELECT count(*) FROM ${failures} f WHERE f.topic = ${jobs}.topic) AS failures`;
 
 export function readJob(row: Row): Job {
@@ -246,7 +246,7 @@ export interface JobRef {
 }
 
 /** A condition: whether the column has this value. Without one, every row counts. */
-export const isValue = (column: "topic" | "state", value: string | undefined) =>
+export const equalsSql = (column: "topic" | "state", value: string | undefined) =>
   value === undefined ? "true" : `${column} = :${column}`;
 
 /** @returns the jobs of a name, at most two. */
@@ -255,7 +255,7 @@ export function* findJobs({ jobs }: JobTables, { name, topic }: JobRef): Stateme
     `SELECT *
      FROM ${jobs}
      WHERE name = :name
-       AND ${isValue("topic", topic)}
+       AND ${equalsSql("topic", topic)}
      LIMIT 2`,
     { name, topic: topic ?? null },
   );
@@ -289,7 +289,7 @@ export function* lockJobs(
     `SELECT *
      FROM ${jobs}
      WHERE name = :name
-       AND ${isValue("topic", topic)}
+       AND ${equalsSql("topic", topic)}
        AND ${dialect.inTransaction}
      LIMIT 2
      ${dialect.lockRows}`,

@@ -1,7 +1,8 @@
 /**
- * Watches the write-ahead log (WAL) of a SQLite file. POSIX locks belong to a process: a second SQLite library on the
- * file, or any close of a descriptor of it, drops those that SQLite holds. Then another process may
- * delete the log that this one still writes to, and what it commits is lost.
+ * Watches the write-ahead log (WAL) of a SQLite file. POSIX locks belong to a process: a second
+ * SQLite library on the file, or any close of a descriptor of it, drops those that SQLite holds.
+ * Then another process may delete the WAL that this one still writes to, and what it commits is
+ * lost.
  */
 import { statSync } from "node:fs";
 import { withSafeMessage } from "../errors.ts";
@@ -23,9 +24,7 @@ const abandoned = new Set<SqliteDatabase>();
 /** @param database a connection that has read the file: then it has its WAL. */
 export function watchWal(database: SqliteDatabase): SqliteWal {
   const path = findWal(database);
-  const readStatus = () =>
-    path === undefined ? undefined : statSync(path, { throwIfNoEntry: false });
-  const inode = readStatus()?.ino;
+  const inode = path && statSync(path, { throwIfNoEntry: false })?.ino;
   /** Why the connection must not be used. */
   let refusal: unknown;
 
@@ -41,9 +40,10 @@ export function watchWal(database: SqliteDatabase): SqliteWal {
       if (refusal !== undefined) throw refusal;
       // Windows deletes no file that is open.
       if (path === undefined || process.platform === "win32") return;
-      if (readStatus()?.ino !== inode) abandon(createLostWal(path));
+      const wal = statSync(path, { throwIfNoEntry: false });
+      if (wal?.ino !== inode) abandon(createLostWal(path));
     },
-    getSizeBytes: () => readStatus()?.size ?? 0,
+    getSizeBytes: () => (path && statSync(path, { throwIfNoEntry: false })?.size) || 0,
   };
 }
 

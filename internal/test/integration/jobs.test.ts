@@ -1,7 +1,7 @@
 /** The engine of durable jobs, on SQLite and on a real PostgreSQL. */
 import { overPg } from "@loyalty-cards/testing/postgres-clients";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { addJob, addJobs, hurryJob, renewJob, resendJob } from "../../jobs/add.ts";
+import { addJob, addJobs, makeJobDue, restartJob, retryJob } from "../../jobs/add.ts";
 import { correctTimes } from "../../jobs/correct-times.ts";
 import { deleteEnded, deleteJob, eraseEnded } from "../../jobs/erase.ts";
 import { leaseDue, leaseJob, leaseProbe } from "../../jobs/lease.ts";
@@ -247,7 +247,7 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
       const changes = { key: "new", suffix: "2", body: '{"a":1}' };
       await settle(job, { ...ended("rejected"), rank: ranks.callback, error: { code: "server" } });
       const [callback] = await lease();
-      await run(() => renewJob(tables, { ...job, ...changes }));
+      await run(() => restartJob(tables, { ...job, ...changes }));
       expect(await find(1)).toMatchObject({
         ...changes,
         state: "waiting",
@@ -266,7 +266,7 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
       advance(10);
       const second = await leased(1);
       await settle(second, { ...ended("rejected"), error: { code: "server" } });
-      await run(() => resendJob(tables, second.id, 60_000));
+      await run(() => retryJob(tables, second.id, 60_000));
       expect(await find(1)).toMatchObject({
         state: "waiting",
         rank: ranks.retry,
@@ -278,7 +278,7 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
         error: undefined,
       });
       expect(await lease()).toEqual([]);
-      await run(() => hurryJob(tables, second.id));
+      await run(() => makeJobDue(tables, second.id));
       expect(getNames(await lease())).toEqual(["1"]);
     });
 

@@ -13,7 +13,7 @@
 
 import { createTypeError } from "@loyalty-cards/internal/errors";
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
-import { hurryJob, renewJob, resendJob } from "@loyalty-cards/internal/jobs/add";
+import { makeJobDue, restartJob, retryJob } from "@loyalty-cards/internal/jobs/add";
 import { deleteJob } from "@loyalty-cards/internal/jobs/erase";
 import { getNowMs } from "@loyalty-cards/internal/jobs/read";
 import { recordEnd } from "@loyalty-cards/internal/jobs/settle";
@@ -89,7 +89,7 @@ function* correctRejected(
     const nowMs = yield* getNowMs();
     const runningMs = lostAtMs + maxRunningMs - nowMs;
     if (runningMs > 0 || nowMs < firstAttemptAtMs + keyLifetimeMs - minAskingMs) {
-      yield* resendJob(tables, job.id, Math.max(0, runningMs));
+      yield* retryJob(tables, job.id, Math.max(0, runningMs));
       return "waiting";
     }
   }
@@ -107,7 +107,7 @@ function* beginAnew(
   body = requireBody(job),
 ): Statements<void> {
   const { suffix, key } = isKeySpent(job) ? getNextKey(client, job) : job;
-  yield* renewJob(tables, { id: job.id, suffix, key, body });
+  yield* restartJob(tables, { id: job.id, suffix, key, body });
 }
 
 /** The service may repeat a 422 for the same key, and a 409 that does not end. */
@@ -175,7 +175,7 @@ export async function retry(
         "A card may exist for this entry, so another request could issue a second one: look for the card in the service's console, and use resolve.",
       );
     if (job.state === "rejected") return correctRejected(context, job, undefined);
-    return hurryJob(context.tables, job.id);
+    return makeJobDue(context.tables, job.id);
   });
 }
 
