@@ -312,6 +312,7 @@ it("stores the results of an import of more rows than one transaction has", asyn
   await expect(saveCards(file, outbox)).rejects.toThrow(
     "Not in the table users: gone",
   );
+  await expect(saveCards(file, outbox, ";")).rejects.toThrow("got 1 on line 2");
   expect(
     await outbox.write((database) =>
       database.prepare("SELECT card FROM users WHERE id = '7'").all(),
