@@ -150,8 +150,9 @@ export function requireKeyOfAddress(option: string | undefined, sources: Sources
   const secret = hasKey ? "LOYALTY_API_KEY" : "LOYALTY_API_KEY_COMMAND";
   const host = findForeignHost(sources, { address: "LOYALTY_URL", option, secret });
   if (host === undefined) return;
+  const place = hasKey ? " or both in .env" : ""; // .env never runs a command
   throw new CommandError(`LOYALTY_URL is set in .env, and ${secret} in the environment`, {
-    fix: `The key was not sent to ${host}: set both in the environment or both in .env, or use --base-url.`,
+    fix: `The key was not sent to ${host}: set both in the environment${place}, or use --base-url.`,
   });
 }
 

@@ -198,9 +198,10 @@ it.each<[string, Configuration, string]>([
     const file = { LOYALTY_URL: url, ...more.file };
     const { code, stdout, stderr } = await runIn(file, card, { env, isTTY: true, stdin: "y\n" });
     const description = `LOYALTY_URL is set in .env, and ${name} in the environment`;
+    const place = name === "LOYALTY_API_KEY" ? " or both in .env" : "";
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toBe(
-      `loyalty-cards: ${description}. The key was not sent to ${new URL(url).host}: set both in the environment or both in .env, or use --base-url.\n`,
+      `loyalty-cards: ${description}. The key was not sent to ${new URL(url).host}: set both in the environment${place}, or use --base-url.\n`,
     );
     const doctor = await runIn(file, ["doctor", "--json"], { env });
     const checks = JSON.parse(doctor.stdout).checks as { name: string }[];
