@@ -286,7 +286,7 @@ function findAdvice({ status, error }: TestResponse): string {
   if (status === undefined)
     return "Nothing listens there, or the connection was closed: check that the receiver runs, the host, the port, and the TLS certificate. For a private authority set NODE_EXTRA_CA_CERTS.";
   if (status < 400)
-    return "Use the address that it redirects to, because the service does not follow redirects. If that is a login page, exempt this path from logins.";
+    return "Use the address that it redirects to. If that is a login page, exempt this path from logins.";
   return (
     adviceByStatus[status] ??
     "Respond 2xx to a valid delivery: read the receiver's log, and check what runs in front of it."

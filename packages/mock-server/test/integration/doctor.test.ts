@@ -489,7 +489,7 @@ describe("a receiver that does not accept a valid delivery", () => {
       /proxy did not reach the receiver/,
     ],
     ["an unexpected status: 418", () => respondAlways(418), /read the receiver's log/],
-    ["a redirect", () => respondAlways(302), /does not follow redirects/],
+    ["a redirect", () => respondAlways(302), /^Use the address that it redirects to\. /],
     [
       "no server",
       async () => ({ url: await findClosedAddress(), close: async () => {} }),
