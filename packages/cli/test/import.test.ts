@@ -191,11 +191,13 @@ describe("import", () => {
   it("reads the list from stdin, and writes beside the outbox", async () => {
     const { run, readLines, countCards, requests } = await openShop(toRows(0));
     const line = ["import", "-", ...command.slice(2)];
-    const refused = await run(line, { stdin: toCsv(toRows(3)) });
-    expect([refused.code, refused.stderr]).toEqual([
-      2,
-      expect.stringContaining("A list on stdin needs --outbox FILE"),
-    ]);
+    for (const name of ["-", "/dev/stdin", "/dev/fd/63"]) {
+      const refused = await run(line.with(1, name), { stdin: toCsv(toRows(3)) });
+      expect([refused.code, refused.stderr]).toEqual([
+        2,
+        expect.stringContaining("A list on stdin needs --outbox FILE"),
+      ]);
+    }
     const whole = [...line, "--outbox", "march.outbox"];
     for (const _ of [1, 2]) expect((await run(whole, { stdin: toCsv(toRows(3)) })).code).toBe(0);
     expect([await countCards(), requests.length]).toEqual([3, 3]);

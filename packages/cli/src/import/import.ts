@@ -100,10 +100,10 @@ async function prepare(context: Context, options: ImportOptions, file: string): 
 
 /**
  * @param outbox the option `--outbox`. Default: beside the list.
- * @throws {CommandError} for stdin, which has no folder, without the option.
+ * @throws {CommandError} for stdin and other pipes of a shell, which have no folder, without it.
  */
 function toFiles(cwd: string, file: string, outbox: string | undefined): report.ImportFiles {
-  if (outbox === undefined && file === "-")
+  if (outbox === undefined && /^-$|^\/dev\//.test(file))
     throw new CommandError(
       "A list on stdin needs --outbox FILE: the file has what was sent, so that the same command resumes. The results are written beside it.",
     );
