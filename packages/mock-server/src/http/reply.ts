@@ -1,6 +1,7 @@
 /**
  * Replies of the service as plain data, and problem details. The Node adapter writes them to a
- * socket; callers in process get a `Response`.
+ * socket; callers in process get a `Response`, which does what fetch does where an injected fault
+ * breaks the connection.
  */
 import { toPrintable } from "@loyalty-cards/internal/format";
 import type { Problem } from "../domain/problem.ts";
@@ -90,3 +91,51 @@ const maxReasonLength = 200;
 
 export const toReason = (sentence: string) =>
   toPrintable(sentence.replace(/\.$/, ""), maxReasonLength);
+
+/** Makes a `Response` of a reply. Rejects as fetch does when an injected fault leaves none. */
+export async function toResponse(reply: Reply, request: Request): Promise<Response> {
+  const { status, headers, body, fault } = reply;
+  if (fault === "hang") return waitForAbort(request);
+  if (fault === "reset") throw createFetchError("ECONNRESET");
+  if (fault === "destroy") throw createFetchError("UND_ERR_SOCKET");
+  if (request.method === "HEAD") return new Response(null, { status, headers });
+  const content = fault === "truncate" ? truncate(body) : (body as string | null);
+  return new Response(content, { status, headers });
+}
+
+const createFetchError = (code: string) =>
+  new TypeError("fetch failed", { cause: Object.assign(new Error(code), { code }) });
+
+/**
+ * Requests that hang. The reference keeps them, and the signals that end them, from garbage
+ * collection.
+ */
+const hangingRequests = new Set<Request>();
+
+/** Rejects when the client aborts the request. */
+function waitForAbort(request: Request): Promise<never> {
+  const { signal } = request;
+  return new Promise((_, reject) => {
+    const abort = () => {
+      hangingRequests.delete(request);
+      reject(signal.reason);
+    };
+    if (signal.aborted) return abort();
+    hangingRequests.add(request);
+    signal.addEventListener("abort", abort);
+  });
+}
+
+/** @returns the first half of the body, then the error of fetch for a connection that broke. */
+function truncate(body: Reply["body"]): ReadableStream<Uint8Array> {
+  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+  const half = bytes?.subarray(0, bytes.length >> 1) ?? new Uint8Array();
+  let isHalfSent = false;
+  return new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (isHalfSent) return controller.error(new TypeError("terminated"));
+      isHalfSent = true;
+      controller.enqueue(half);
+    },
+  });
+}

@@ -348,15 +348,6 @@ async function runProgram(program: string): Promise<string> {
   return stdout;
 }
 
-it("says to use the node environment where there is no Response, as in Jest with jsdom", async () => {
-  const stdout = await runProgram(`
-    for (const name of ["fetch", "Headers", "Request", "Response", "TextDecoder", "TextEncoder"])
-      delete globalThis[name];
-    const { createMockService } = await import("${new URL("../../src/index.ts", import.meta.url)}");
-    try { createMockService(); } catch ({ message }) { console.log(message); }`);
-  expect(stdout).toContain("use the node environment. In Jest, begin the test file with");
-});
-
 it("loads the classes of fetch with the first request: they take a sixth of the memory", async () => {
   const stdout = await runProgram(`
     const loaded = new Set();
