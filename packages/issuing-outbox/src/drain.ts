@@ -73,9 +73,10 @@ function createProgress(
   let reportedAtMs = clock.monotonicMs();
   return ({ entry, isRepeated }: Recorded): void => {
     if (entry !== undefined && entry.state !== "waiting") {
-      if (isRepeated) counts.undelivered -= 1;
+      // Entries that were added since the start may have been issued, too.
+      if (isRepeated) counts.undelivered = Math.max(0, counts.undelivered - 1);
       else {
-        counts.waiting -= 1;
+        counts.waiting = Math.max(0, counts.waiting - 1);
         counts[entry.state] += 1;
       }
       if (entry.isDelivered === false) counts.undelivered += 1;

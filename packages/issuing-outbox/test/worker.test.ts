@@ -1,7 +1,7 @@
 /** The worker: its limits, its order and its end. */
 import { expect, it, onTestFinished } from "vitest";
 import type { OutboxCounts } from "../src/index.ts";
-import { createNetwork, openShop, openVirtualShop, toEntries, toRequest } from "./shop.ts";
+import { createNetwork, openShop, openVirtualShop, toEntries, toEntry, toRequest } from "./shop.ts";
 
 it("begins at most maxPerSecond requests in a second", async () => {
   const { outbox, run, clock } = openVirtualShop();
@@ -62,6 +62,20 @@ it("counts an entry once in its progress, also when its callback is repeated", a
     "0 waiting, 2 issued, 0 undelivered",
     "0 waiting, 2 issued, 0 undelivered", // what drain returns
   ]);
+});
+
+it("reports no negative count of the entries that are added while it drains", async () => {
+  const onIssued = () => clock.block(1_000); // each progress is reported
+  const { outbox, weather, run, clock } = openVirtualShop({ onIssued });
+  await run(outbox.addAll(toEntries(1)));
+  weather.push(async () => {
+    await outbox.addAll([5, 6, 7].map(toEntry));
+    return "ok";
+  });
+  const waiting: number[] = [];
+  const onProgress = (counts: OutboxCounts) => void waiting.push(counts.waiting);
+  await run(outbox.drain({ concurrency: 1, onProgress }));
+  expect(waiting).toEqual([0, 0, 0, 0, 0]);
 });
 
 it("stops at the end of a block, and sends nothing after that", async () => {
