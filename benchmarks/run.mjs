@@ -25,7 +25,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, platform, release, totalmem } from "node:os";
 import { join } from "node:path";
 import { install } from "../tools/install.ts";
-import { root } from "../tools/published.ts";
+import { root } from "../tools/run.ts";
 import { quantile, readVersion, receive } from "./measure.mjs";
 
 /** Panels run on this version, whatever Node starts the command. */

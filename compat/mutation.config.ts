@@ -4,7 +4,7 @@
  */
 import { resolve } from "node:path";
 import { defineConfig } from "vitest/config";
-import { entryPoints } from "../tools/published.ts";
+import { entryPoints } from "../tools/packages.ts";
 
 // Else asctime dates read as local ones would pass; the threads that Stryker uses cannot set it
 // themselves.

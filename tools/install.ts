@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { root } from "./published.ts";
+import { root } from "./run.ts";
 
 /** `npm ci` in a folder with its own lock file, unless that is already installed. */
 export function install(folder: string): void {

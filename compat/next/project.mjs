@@ -9,8 +9,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { run, userEnvironment } from "../../tools/published.ts";
 import { pack } from "../../tools/release/pack.ts";
+import { run, userEnvironment } from "../../tools/run.ts";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const notCopied = new Set(["node_modules", ".next", "next-env.d.ts"]);

@@ -14,7 +14,8 @@ import { delimiter, dirname, join } from "node:path";
 import ts from "typescript";
 import { parse } from "yaml";
 import { readFromRoot, readRegion } from "../../tools/docs/snippets.ts";
-import { published, root, run, userEnvironment } from "../../tools/published.ts";
+import { published } from "../../tools/packages.ts";
+import { root, run, userEnvironment } from "../../tools/run.ts";
 
 const node = join(root, "compat/node_modules/node-24/bin/node");
 const tools = join(import.meta.dirname, "node_modules/.bin");

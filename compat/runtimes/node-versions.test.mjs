@@ -14,7 +14,7 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { entryPoints } from "../../tools/published.ts";
+import { entryPoints } from "../../tools/packages.ts";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const tooOld = { "18.20.8": "18", "20.10.0": "20-10" };

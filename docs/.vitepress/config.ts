@@ -5,7 +5,7 @@ import type { Plugin } from "vite";
 import { defineConfig } from "vitepress";
 import { isOnNpm } from "../../tools/docs/installation.ts";
 import { writeContract } from "../../tools/generate/contract.ts";
-import { published } from "../../tools/published.ts";
+import { published } from "../../tools/packages.ts";
 import { markdown } from "./markdown.ts";
 import { excluded, readStart, repository, sections, site, toLink, toPage } from "./pages.ts";
 

@@ -14,7 +14,7 @@ import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { inject, onTestFinished } from "vitest";
 import { readRegion } from "../../tools/docs/snippets.ts";
-import { root } from "../../tools/published.ts";
+import { root } from "../../tools/run.ts";
 
 const toPath = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 const script = readFileSync(toPath("commands.sh"), "utf8");

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { cruise, type ICruiseResult, type IRegularForbiddenRuleType } from "dependency-cruiser";
-import { root } from "../published.ts";
+import { root } from "../run.ts";
 
 /** A source imports from folders of lower layers only, and never from `testing`, the test kit. */
 const layers: readonly (readonly string[])[] = [

@@ -13,7 +13,7 @@ import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import { type MockServer, startMockServer } from "@loyalty-cards/mock-server/node";
 import { freePort } from "@loyalty-cards/testing/free-port";
-import { root } from "../published.ts";
+import { root } from "../run.ts";
 
 const examples = join(root, "examples/other-languages");
 const signatures = join(root, "openapi/vectors/signatures.json");

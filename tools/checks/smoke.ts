@@ -9,8 +9,9 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import ts from "typescript";
 import { readFromRoot, readRegion } from "../docs/snippets.ts";
-import { entryPoints, published, root, run, userEnvironment } from "../published.ts";
+import { entryPoints, published } from "../packages.ts";
 import { pack } from "../release/pack.ts";
+import { root, run, userEnvironment } from "../run.ts";
 
 const compilers = ["5.4", "5.9", "6", "7"];
 /** What the types of the entry points import. */

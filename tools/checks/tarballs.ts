@@ -9,9 +9,10 @@ import { tmpdir } from "node:os";
 import { basename, join, posix } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
-import { entryPoints, type Published, published, root, run } from "../published.ts";
+import { entryPoints, type Published, published } from "../packages.ts";
 import { pack } from "../release/pack.ts";
 import { renderThirdParty } from "../release/third-party.ts";
+import { root, run } from "../run.ts";
 
 /**
  * In kB: the tarball, and for packages that users bundle or that should stay small the main entry,

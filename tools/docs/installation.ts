@@ -3,7 +3,7 @@
  */
 import { posix } from "node:path";
 import { site } from "../../docs/.vitepress/pages.ts";
-import { published } from "../published.ts";
+import { published } from "../packages.ts";
 
 /** The first release raises the versions, and updates the pages. */
 export const isOnNpm = published.every(({ manifest }) => manifest["version"] !== "0.0.0");

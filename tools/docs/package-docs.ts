@@ -6,7 +6,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, posix } from "node:path";
 import { resolveFile, site } from "../../docs/.vitepress/pages.ts";
-import { published } from "../published.ts";
+import { published } from "../packages.ts";
 import { renderThirdParty } from "../release/third-party.ts";
 import { readFromRoot } from "./snippets.ts";
 

@@ -1,7 +1,7 @@
 /** The pages, and the code in them, which is copied from files that run in the tests. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { root } from "../published.ts";
+import { root } from "../run.ts";
 
 /**
  * A mark such as `<!-- snippet: examples/getting-started/first-card.ts#first-card -->`, for a

@@ -5,7 +5,7 @@
 import { execFile } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { promisify } from "node:util";
-import { published } from "../published.ts";
+import { published } from "../packages.ts";
 
 const run = promisify(execFile);
 const waiting = published.values();

@@ -8,7 +8,8 @@ import { createHash } from "node:crypto";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Manifest, published, root, run } from "../published.ts";
+import { type Manifest, published } from "../packages.ts";
+import { root, run } from "../run.ts";
 
 const releaseFolder =
   process.env.LOYALTY_CARDS_TARBALLS && resolve(root, process.env.LOYALTY_CARDS_TARBALLS);

@@ -6,7 +6,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Published, published, root, run } from "../published.ts";
+import { type Published, published } from "../packages.ts";
+import { root, run } from "../run.ts";
 
 /** Contained in a package without a source map that shows it: types and assets. */
 const containedWithoutMap: Readonly<Record<string, readonly string[]>> = {

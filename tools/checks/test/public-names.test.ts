@@ -5,7 +5,8 @@
 import { join } from "node:path";
 import ts from "typescript";
 import { expect, it } from "vitest";
-import { entryPoints, root } from "../../published.ts";
+import { entryPoints } from "../../packages.ts";
+import { root } from "../../run.ts";
 
 const { config } = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile);
 const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root);

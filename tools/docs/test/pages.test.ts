@@ -9,7 +9,7 @@ import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import type { ReceiverOutcome } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
 import { reasons } from "../../../packages/webhook-verify/src/reasons.ts";
-import { root } from "../../published.ts";
+import { root } from "../../run.ts";
 import {
   isOnNpm,
   renderCopy,

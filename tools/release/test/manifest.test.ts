@@ -4,7 +4,7 @@
  */
 import { expect, it } from "vitest";
 import { listPages, readFromRoot } from "../../docs/snippets.ts";
-import { entryPoints, published } from "../../published.ts";
+import { entryPoints, published } from "../../packages.ts";
 import { minimumNode, toTypesVersions } from "../build.ts";
 
 const repository = "https://github.com/loyalty-cards/loyalty-cards";

@@ -6,7 +6,7 @@
 import { exec } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { root } from "../../../published.ts";
+import { root } from "../../../run.ts";
 
 it("every file compiles, and the public types are those that types.test-d.ts assert", async () => {
   const running = promisify(exec)("npm run --silent types", { cwd: root, maxBuffer: 2 ** 26 });
