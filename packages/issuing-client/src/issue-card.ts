@@ -46,7 +46,7 @@ export const createIssueCard =
     const { idempotencyNamespace: namespace } = settings;
     const idempotencyKey =
       typeof key === "string" ? key : await deriveKey({ ...key, templateId, namespace });
-    return sendCard({ ...prepared, idempotencyKey, keyAgeMs }, callSettings, "unknown");
+    return sendCard({ ...prepared, idempotencyKey, keyAgeMs }, callSettings, "may-have-issued");
   };
 
 /** @throws {IssuingError} `configuration` for arguments in another order. */
@@ -100,7 +100,7 @@ export function createIssuingSteps(settings: Settings): IssuingSteps<Card> {
     deriveKey: (input) => deriveKeySync({ ...input, namespace: idempotencyNamespace }),
     async send(request, options = {}) {
       const callSettings = parseCallOptions({ ...options, maxRetries: 0 }, settings);
-      return sendCard<FieldValues>(request, callSettings, "known-to-caller");
+      return sendCard<FieldValues>(request, callSettings, "judged-by-caller");
     },
   };
 }

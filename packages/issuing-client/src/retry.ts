@@ -19,12 +19,14 @@ const retryPolicy = {
 /** The statuses that are retried besides every 5xx. */
 export const retryableStatuses: readonly number[] = [408, 425, 429];
 
-/**
- * What the caller says of attempts with the same key before this call: there were none; it is
- * unknown what they mean for the card; or the caller, which is the outbox, knows that, and asks
- * what this call means.
- */
-export type EarlierAttempts = "none" | "unknown" | "known-to-caller";
+/** What the caller says of attempts with the same key before this call. */
+export type EarlierAttempts =
+  /** There were none. */
+  | "none"
+  /** A card may exist because of them. */
+  | "may-have-issued"
+  /** The caller, which is the outbox, judges them itself, and asks what this call means. */
+  | "judged-by-caller";
 
 /** What a decision depends on, besides the result of the last attempt. */
 export interface CallState {

@@ -129,7 +129,7 @@ function createState(
     random,
     attempts: 0,
     countedAttempts: 0,
-    outcome: earlier === "unknown" ? "unknown" : "not-sent",
+    outcome: earlier === "may-have-issued" ? "unknown" : "not-sent",
   };
 }
 

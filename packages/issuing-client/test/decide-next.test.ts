@@ -102,20 +102,20 @@ describe("a conflict", () => {
     ["no retries at all", { maxRetries: 0 }, undefined, "no-retries-left rejected"],
     [
       "an earlier attempt",
-      { earlier: "known-to-caller", ...last(9_000) },
+      { earlier: "judged-by-caller", ...last(9_000) },
       undefined,
       "300 unknown",
     ],
     ["a lost attempt", { outcome: "unknown", ...last(9_000) }, undefined, "300 unknown"],
     [
       "an earlier attempt, and no retries at all",
-      { earlier: "known-to-caller", maxRetries: 0 },
+      { earlier: "judged-by-caller", maxRetries: 0 },
       undefined,
       "no-retries-left unknown",
     ],
     [
       "an earlier attempt, and a Retry-After at the deadline",
-      { earlier: "known-to-caller" },
+      { earlier: "judged-by-caller" },
       30_000,
       "deadline unknown",
     ],
