@@ -6,10 +6,10 @@ import type { Result } from "@loyalty-cards/internal/result";
 import { type EndpointId, endpoints } from "@loyalty-cards/openapi/endpoints";
 import { readApiKey } from "./api-key.ts";
 import type { Call, CallEvent, CallOutcome, ResponseMeta } from "./call.ts";
+import { type CallFacts, toFailureError, toResponseError } from "./call-error.ts";
 import { sleep, waitWithin } from "./clock.ts";
 import { IssuingError } from "./errors.ts";
 import type { CallSettings } from "./options.ts";
-import { type CallFacts, toCallError, toRejection } from "./rejection.ts";
 import { type AttemptResult, getRequestId, readResponse, type UsableResponse } from "./response.ts";
 import { type CallState, decideNext, isIdempotent } from "./retry.ts";
 import { type AttemptFailure, type HttpRequest, notSent } from "./transport.ts";
@@ -68,7 +68,7 @@ export async function send<Value>(call: Call<Value>, settings: CallSettings): Pr
     const { attempts, outcome } = progress.state;
     const { value: response, failure } = result;
     const facts = { attempts, outcome, idempotencyKey };
-    if (failure !== undefined) throw toCallError(failure, facts);
+    if (failure !== undefined) throw toFailureError(failure, facts);
     // A card may be issued now, so what listeners do, such as an abort, has no effect any more.
     const durationMs = getDurationMs();
     if (onResponse !== undefined)
@@ -185,10 +185,11 @@ function readValue<Value>(
   call: Call<Value>,
   context: { facts: CallFacts; baseUrl: string },
 ): Value {
-  if (response.status >= 400 && call.endpoint !== "api") throw toRejection(response, call, context);
+  if (response.status >= 400 && call.endpoint !== "api")
+    throw toResponseError(response, call, context);
   const reading = call.read(response);
   if (reading.failure === undefined) return reading.value;
-  throw toCallError(reading.failure, { ...context.facts, requestId: getRequestId(response) });
+  throw toFailureError(reading.failure, { ...context.facts, requestId: getRequestId(response) });
 }
 
 /** Returns the API key. A function is called once for all attempts, within the deadline. */

@@ -21,7 +21,7 @@ import type { AttemptFailure } from "./transport.ts";
 export type CallFacts = Pick<IssuingErrorFacts, "attempts" | "outcome" | "idempotencyKey">;
 
 /** Creates the error of a call that ends without a usable response. */
-export function toCallError(
+export function toFailureError(
   failure: AttemptFailure,
   facts: CallFacts & Pick<IssuingErrorFacts, "requestId">,
 ): IssuingError {
@@ -47,7 +47,7 @@ const maxRetryAfterMs = keyRetentionMs;
  * Creates the error of a call that ended with a 4xx or 5xx. Its message contains no text of the
  * service, which can quote a customer.
  */
-export function toRejection(
+export function toResponseError(
   response: UsableResponse,
   call: Call,
   { facts, baseUrl }: { facts: CallFacts; baseUrl: string },
