@@ -23,7 +23,7 @@ export interface Call<Value = unknown> extends Pick<HttpRequest, "method" | "pat
   findDifferentFields?(value: Value): string[];
 }
 
-export type CallOutcome =
+export type CallEnd =
   /** The call ended with a response: a success, or an error of the service. */
   | { type: "response"; status: number }
   /** The call ended without a usable response. */
@@ -48,7 +48,7 @@ export type CallEvent =
    * because the service may change values. Emitted by `issueCard` before `response`.
    */
   | { type: "fields-differ"; fieldKeys: string[] }
-  | (CallOutcome & { attempts: number; durationMs: number });
+  | (CallEnd & { attempts: number; durationMs: number });
 
 /**
  * An event of a call, for logs and metrics, without keys, bodies and personal data. All events of

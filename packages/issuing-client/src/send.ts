@@ -5,7 +5,7 @@ import { notify } from "@loyalty-cards/internal/reporting";
 import type { Result } from "@loyalty-cards/internal/result";
 import { type EndpointId, endpoints } from "@loyalty-cards/openapi/endpoints";
 import { readApiKey } from "./api-key.ts";
-import type { Call, CallEvent, CallOutcome, ResponseMeta } from "./call.ts";
+import type { Call, CallEnd, CallEvent, ResponseMeta } from "./call.ts";
 import { type CallFacts, toFailureError, toResponseError } from "./call-error.ts";
 import { sleep, waitWithin } from "./clock.ts";
 import { IssuingError } from "./errors.ts";
@@ -81,7 +81,7 @@ export async function send<Value>(call: Call<Value>, settings: CallSettings): Pr
     return value;
   } catch (error) {
     const { attempts } = progress.state;
-    emit({ ...toOutcome(error, signal), attempts, durationMs: getDurationMs() });
+    emit({ ...toCallEnd(error, signal), attempts, durationMs: getDurationMs() });
     throw error;
   }
 }
@@ -255,7 +255,7 @@ function toMeta(
   return { ...facts, status, headers: headers(), requestId, replayed: isReplayed || undefined };
 }
 
-function toOutcome(error: unknown, signal: AbortSignal | undefined): CallOutcome {
+function toCallEnd(error: unknown, signal: AbortSignal | undefined): CallEnd {
   if (signal?.aborted === true && error === signal.reason) return { type: "abort" };
   // Another error is a mistake in the program.
   if (!(error instanceof IssuingError)) return { type: "failure", code: "configuration" };

@@ -106,7 +106,7 @@ async function attempt(
   if (sent.failure !== undefined && isOptionWrong(sent.failure.thrown))
     context.lifecycle.enter("halted");
   const end = judge(sent, { job, isVisitor }, random);
-  const outcome = toOutcome(job, end, {
+  const outcome = toOutboxOutcome(job, end, {
     thrown: sent.failure?.thrown,
     lagMs: job.leasedAtMs + getAgeMs(job, client.clock) - job.addedAtMs,
   });
@@ -154,7 +154,7 @@ function getAgeMs({ leasedHere }: OwnLease, clock: Clock): number {
   return Math.max(clock.now() - leasedHere.atMs, clock.monotonicMs() - leasedHere.monotonicMs);
 }
 
-function toOutcome(
+function toOutboxOutcome(
   job: OwnLease,
   end: Verdict,
   { thrown, lagMs }: { thrown: unknown; lagMs: number },
