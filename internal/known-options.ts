@@ -1,4 +1,4 @@
-/** Refuses options with an unknown name, and finds the name that was probably meant. */
+/** Refuses an unknown name of an option or a member, and finds the one that was probably meant. */
 
 /** The names of an options type; of a union, those of all its members. */
 type OptionName<Options> = Options extends unknown ? keyof Options & string : never;
@@ -18,10 +18,11 @@ interface UnknownName {
 }
 
 /**
- * Reports an option that would be ignored silently, with the name that was probably meant.
+ * Reports an option or a member that would be ignored silently, with the name that was probably
+ * meant.
  * @param owner the function whose options these are, or the object: it begins the message.
  */
-export function requireKnownOptions(
+export function requireKnownNames(
   owner: string,
   options: object,
   names: Readonly<Record<string, true>>,

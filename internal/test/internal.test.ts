@@ -9,7 +9,7 @@ import { BoundedBuffer, readBounded, toChunks } from "../bounded-body.ts";
 import { withSafeMessage } from "../errors.ts";
 import { formatDuration, toPrintable } from "../format.ts";
 import { canForwardTo, isLoopback, isPrivate } from "../hostnames.ts";
-import { type OptionNames, requireKnownOptions } from "../known-options.ts";
+import { type OptionNames, requireKnownNames } from "../known-options.ts";
 import { hasCode } from "../postgres/client.ts";
 import { describeError, formatErrorKind, notify } from "../reporting.ts";
 import { toLine } from "../response-text.ts";
@@ -351,7 +351,7 @@ it("has option names that the compiler checks both ways, also of a union", () =>
   ({ first: true }) satisfies OptionNames<Options>;
   // @ts-expect-error -- third is no option
   ({ ...names, third: true }) satisfies OptionNames<Options>;
-  const check = (options: object) => () => requireKnownOptions("create", options, names);
+  const check = (options: object) => () => requireKnownNames("create", options, names);
   expect(check({ first: undefined, second: 2 })).not.toThrow();
   expect(check({ scond: 2 })).toThrow(
     'create has no option "scond". Did you mean second? Its options are first, second.',

@@ -4,10 +4,10 @@
  */
 import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import { withIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import type { EndpointId } from "@loyalty-cards/openapi/endpoints";
 import { type Api, createApi, type paths } from "./api.ts";
-import { configurationError, describeNoText } from "./errors.ts";
+import { configurationError, describeNoText, unknownMember, unknownOption } from "./errors.ts";
 import { createIssueCard, createIssuingSteps } from "./issue-card.ts";
 import { cardLinks } from "./links.ts";
 import {
@@ -191,7 +191,7 @@ export function createIssuingClient<Paths extends object = paths>(
       parseId("card id", cardId, " Pass card.id. Await the call that returns the card."),
       content,
     );
-    requireKnownOptions(endpoint, options ?? {}, callOptionNames, { toError: configurationError });
+    requireKnownNames(endpoint, options ?? {}, callOptionNames, unknownOption);
     return send(call, parseCallOptions(options, settings));
   }
 
@@ -219,14 +219,12 @@ export function createIssuingClient<Paths extends object = paths>(
   return withIssuingSteps(client, createIssuingSteps(settings));
 }
 
-const asMembers = { noun: "member", toError: configurationError } as const;
-
 type ListQuery = NonNullable<Parameters<IssuingClient["listOperations"]>[1]>;
 const queryNames = { limit: true } satisfies OptionNames<ListQuery>;
 
 /** @throws {IssuingError} `configuration` for an invalid query. */
 function formatLimit(query: ListQuery): string {
-  requireKnownOptions("The query of listOperations", query, queryNames, asMembers);
+  requireKnownNames("The query of listOperations", query, queryNames, unknownMember);
   const limit: unknown = query.limit;
   if (limit === undefined) return "";
   if (Number.isSafeInteger(limit) && (limit as number) > 0) return `?limit=${limit}`;
@@ -240,7 +238,7 @@ const changeNames = { marketing: true, version: true } satisfies OptionNames<Con
 function serializeChange(change: ConsentChange): string {
   const { marketing, version }: Record<string, unknown> = Object(change);
   if (typeof change !== "boolean")
-    requireKnownOptions("The change of setConsent", change ?? {}, changeNames, asMembers);
+    requireKnownNames("The change of setConsent", change ?? {}, changeNames, unknownMember);
   const isText = version === undefined || typeof version === "string";
   if (textsOfNoValue.includes(version))
     throw configurationError(

@@ -142,6 +142,10 @@ export function configurationError(message: string): IssuingError {
   return new IssuingError(message, { code: "configuration", outcome: "not-sent" });
 }
 
+/** How `requireKnownNames` reports an unknown option, and an unknown member of an argument. */
+export const unknownOption = { toError: configurationError } as const;
+export const unknownMember = { noun: "member", toError: configurationError } as const;
+
 /** What is wrong with a value that is not the text that was meant, to follow its name. */
 export function describeNoText(value: unknown): string {
   if (isPromise(value)) return "is a promise: await it";

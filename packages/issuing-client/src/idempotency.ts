@@ -7,8 +7,8 @@ import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
 import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import type { KeyedRequest } from "@loyalty-cards/internal/issuing-steps";
 import { isAttemptTime, keyLifetimeMs } from "@loyalty-cards/internal/key-retention";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
-import { configurationError, describeNoText, IssuingError } from "./errors.ts";
+import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
+import { configurationError, describeNoText, IssuingError, unknownMember } from "./errors.ts";
 
 /** Your own user's id: not empty; a number must be a safe integer. */
 export type UserId = string | number | bigint;
@@ -131,10 +131,7 @@ const version = "lc1";
  * ```
  */
 export async function deriveIdempotencyKey(input: IdempotencyKeyInput): Promise<string> {
-  requireKnownOptions("deriveIdempotencyKey", input, inputNames, {
-    noun: "member",
-    toError: configurationError,
-  });
+  requireKnownNames("deriveIdempotencyKey", input, inputNames, unknownMember);
   return deriveKey(input);
 }
 

@@ -1,7 +1,7 @@
 /** Issuing a card: from the arguments of `issueCard` to its call, and its steps for the outbox. */
 import type { IssuingSteps, KeyedRequest } from "@loyalty-cards/internal/issuing-steps";
-import { requireKnownOptions } from "@loyalty-cards/internal/known-options";
-import { configurationError } from "./errors.ts";
+import { requireKnownNames } from "@loyalty-cards/internal/known-options";
+import { configurationError, unknownOption } from "./errors.ts";
 import {
   deriveKey,
   deriveKeySync,
@@ -34,7 +34,7 @@ export const createIssueCard =
     checkOrder(template, request, options);
     const given = Object(options) as IssueCardOptions;
     if (typeof options === "object")
-      requireKnownOptions("issueCard", given, issueOptionNames, { toError: configurationError });
+      requireKnownNames("issueCard", given, issueOptionNames, unknownOption);
     const callSettings = parseCallOptions(given, settings);
     const prepared = prepareRequest(template, request);
     const { key, keyAgeMs } = parseKeyOptions(given, callSettings.clock.now());

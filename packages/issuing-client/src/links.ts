@@ -1,8 +1,8 @@
 /** Pages with a card: its links, and its QR code as SVG. Runs in a browser too. */
 import { parseUrl } from "@loyalty-cards/internal/hostnames";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { toQrPath } from "@loyalty-cards/internal/qr-code";
-import { configurationError, isPromise } from "./errors.ts";
+import { configurationError, isPromise, unknownOption } from "./errors.ts";
 
 /**
  * The addresses of one card, ready for `href` and `src` ([spec
@@ -42,8 +42,6 @@ const walletNames = {
   second: true,
 } satisfies OptionNames<NonNullable<CardLinksOptions["wallets"]>>;
 
-const asError = { toError: configurationError };
-
 /**
  * Returns the addresses of a card's page, of both wallets and of both wallet buttons ([spec
  * 2.2](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-2)). It needs no API key
@@ -72,8 +70,8 @@ export function cardLinks(
       `cardLinks got ${card} instead of a card: is the card issued, and is the call that returns it awaited?`,
     );
   const { wallets = {} } = options;
-  requireKnownOptions("cardLinks", options, linkOptionNames, asError);
-  requireKnownOptions("wallets of cardLinks", wallets, walletNames, asError);
+  requireKnownNames("cardLinks", options, linkOptionNames, unknownOption);
+  requireKnownNames("wallets of cardLinks", wallets, walletNames, unknownOption);
   const publicUrl = typeof card === "string" ? card : card.publicUrl;
   const isMissing = publicUrl === undefined || publicUrl === null;
   const page = parseHttpUrl("publicUrl", publicUrl, isMissing ? missingPage : otherPage);
@@ -130,7 +128,7 @@ export function qrCodeSvg(
   card: { publicUrl: string } | string,
   options: { sizePx?: number | undefined } = {},
 ): string {
-  requireKnownOptions("qrCodeSvg", options, { sizePx: true }, asError);
+  requireKnownNames("qrCodeSvg", options, { sizePx: true }, unknownOption);
   const { sizePx = 240 } = options;
   if (!(Number.isFinite(sizePx) && sizePx > 0))
     throw configurationError(`sizePx must be a number above 0, not ${String(sizePx)}.`);

@@ -3,14 +3,14 @@
 import { programAdvice } from "@loyalty-cards/internal/errors";
 import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import { isLoopback, parseUrl } from "@loyalty-cards/internal/hostnames";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { describeValue } from "@loyalty-cards/internal/limits";
 import type { Clock } from "@loyalty-cards/internal/timers";
 import { version } from "../package.json";
 import { parseApiKeyOption } from "./api-key.ts";
 import type { ClientEvent, ResponseMeta } from "./call.ts";
 import { systemClock } from "./clock.ts";
-import { configurationError, describeNoText } from "./errors.ts";
+import { configurationError, describeNoText, unknownOption } from "./errors.ts";
 import { parseHeaders } from "./headers.ts";
 import { parseNamespace } from "./idempotency.ts";
 import { describeMissing, describeMissingFetch, isNode, readEnvironment } from "./runtime.ts";
@@ -165,10 +165,9 @@ export interface CallSettings extends Settings {
  * @throws {IssuingError} `configuration`, naming the option and the fix.
  */
 export function parseOptions(options: IssuingClientOptions): Settings {
-  const asError = { toError: configurationError };
-  requireKnownOptions("createIssuingClient", options, clientOptionNames, asError);
+  requireKnownNames("createIssuingClient", options, clientOptionNames, unknownOption);
   const { testing = {} } = options;
-  requireKnownOptions("testing of createIssuingClient", testing, testingNames, asError);
+  requireKnownNames("testing of createIssuingClient", testing, testingNames, unknownOption);
   const { clock = systemClock, random = Math.random } = testing;
   return Object.freeze({
     // The key is parsed first, because its parser recognizes that key and address are swapped.

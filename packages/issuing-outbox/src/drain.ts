@@ -1,7 +1,7 @@
 /** `drain`: issues cards until nothing is due. */
 import { getLeaseDelayMs } from "@loyalty-cards/internal/jobs/read";
 import { maxRestMs } from "@loyalty-cards/internal/jobs/settle";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import {
   endless,
   maxTimerMs,
@@ -37,7 +37,7 @@ export async function drain(
   const { maxMs = endless, maxEntries = endless, onProgress, signal } = options;
   requireNumber("maxMs", maxMs, 0, endless);
   requireInteger("maxEntries", maxEntries, 0, endless);
-  requireKnownOptions("drain", options, optionNames);
+  requireKnownNames("drain", options, optionNames);
   requireSignal(signal);
   const workOptions = parseWorkOptions(options, 32);
   requireOpen(context);

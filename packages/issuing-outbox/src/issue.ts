@@ -4,7 +4,7 @@ import { createTypeError } from "@loyalty-cards/internal/errors";
 import { listBreakers } from "@loyalty-cards/internal/jobs/breaker";
 import { leaseJob } from "@loyalty-cards/internal/jobs/lease";
 import type { Job, JobRef } from "@loyalty-cards/internal/jobs/tables";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { requireNumber, requireSignal } from "@loyalty-cards/internal/limits";
 import type { Card, UserId } from "@loyalty-cards/issuing-client";
 import { getLeaseTimes, type OwnLease, runAttempt } from "./attempt.ts";
@@ -59,7 +59,7 @@ const optionNames = {
 
 /** @throws {TypeError} for an unknown option, and a deadline that is out of range. */
 function parseIssueOptions(options: IssueOptions): IssueOptions {
-  requireKnownOptions("issue", options, optionNames);
+  requireKnownNames("issue", options, optionNames);
   const { deadlineMs, signal } = options;
   requireSignal(signal);
   if (deadlineMs !== undefined) requireNumber("deadlineMs", deadlineMs, 1, maxDeadlineMs);

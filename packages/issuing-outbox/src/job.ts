@@ -21,7 +21,7 @@ import { isAttemptTime } from "@loyalty-cards/internal/key-retention";
 import {
   describeUnknownName,
   type OptionNames,
-  requireKnownOptions,
+  requireKnownNames,
 } from "@loyalty-cards/internal/known-options";
 import type { UserId } from "@loyalty-cards/issuing-client";
 import type { OutboxContext } from "./context.ts";
@@ -118,7 +118,7 @@ export function parseMethodRef(
   method: string,
   { userId, options = {} }: { userId: UserId; options: TemplateOption | undefined },
 ): JobRef {
-  requireKnownOptions(method, options, templateNames);
+  requireKnownNames(method, options, templateNames);
   return parseJobRef(context, userId, options);
 }
 

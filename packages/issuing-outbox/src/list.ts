@@ -8,7 +8,7 @@ import { listBreakers } from "@loyalty-cards/internal/jobs/breaker";
 import { countJobs, listJobs } from "@loyalty-cards/internal/jobs/read";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import { keyLifetimeMs } from "@loyalty-cards/internal/key-retention";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { endless, requireInteger } from "@loyalty-cards/internal/limits";
 import { setRealImmediate } from "@loyalty-cards/internal/timers";
 import type { OutboxContext } from "./context.ts";
@@ -36,7 +36,7 @@ export async function* list(
   context: OutboxContext,
   options: ListOptions = {},
 ): AsyncGenerator<OutboxEntry, void> {
-  requireKnownOptions("list", options, optionNames);
+  requireKnownNames("list", options, optionNames);
   const { state, limit = endless, after } = options;
   if (state !== undefined && !states.includes(state))
     throw createTypeError('state must be "waiting", "issued", "rejected" or "unknown".');

@@ -5,7 +5,7 @@
 
 import { createTypeError } from "@loyalty-cards/internal/errors";
 import { type IssuingSteps, readIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import type { Card, FieldValues, IssuingClient, UserId } from "@loyalty-cards/issuing-client";
 import type {
   OutboxCounts,
@@ -74,8 +74,8 @@ export function parseOutboxOptions(
   if (typeof options !== "object" || options === null)
     throw createTypeError(`${owner} needs options: ${Object.keys(names).join(", ")}.`);
   const { testing = {} } = options;
-  requireKnownOptions(owner, options, names);
-  requireKnownOptions(`testing of ${owner}`, testing, testingNames);
+  requireKnownNames(owner, options, names);
+  requireKnownNames(`testing of ${owner}`, testing, testingNames);
   for (const name of callbackNames) {
     const value: unknown = options[name];
     // `onIssued: undefined` comes from a wrong import or a misspelt property: the cards would not

@@ -6,7 +6,7 @@ import { giveBack } from "@loyalty-cards/internal/jobs/settle";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import type { JobTables, LeasedJob } from "@loyalty-cards/internal/jobs/tables";
 import { startWorker, type Worker, type WorkLimits } from "@loyalty-cards/internal/jobs/worker";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import {
   endless,
   maxTimerMs,
@@ -125,7 +125,7 @@ const optionNames = {
 } satisfies OptionNames<WorkOptions>;
 
 export function work(workers: Workers, options: WorkOptions = {}): OutboxWorker {
-  requireKnownOptions("work", options, optionNames);
+  requireKnownNames("work", options, optionNames);
   const worker = workers.start(parseWorkOptions(options, 8));
   const stop: OutboxWorker["stop"] = ({ graceMs } = {}) => worker.stop(parseGrace(graceMs));
   return { stop, [Symbol.asyncDispose]: () => stop() };

@@ -1,7 +1,7 @@
 /** The mock service as an object: its HTTP surface, and what the shop's staff can do. */
 
 import { describeHidden } from "@loyalty-cards/internal/builtin-module";
-import { requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { type Backend, createBackend } from "./backend/backend.ts";
 import {
   type AdapterOptions,
@@ -244,7 +244,7 @@ export interface MockService {
  * ```
  */
 export function createMockService(options: MockServiceOptions = {}): MockService {
-  requireKnownOptions("createMockService", options, serviceOptionNames);
+  requireKnownNames("createMockService", options, serviceOptionNames);
   return createServiceWithApp(options).service;
 }
 
@@ -312,7 +312,7 @@ function createService(backend: Backend, app: App): MockService {
       newSecret: (endpointId) => replaceSecret(domain, endpointId),
       sendTest: (endpointId) => structuredClone(dispatcher.sendTest(endpointId)),
       deliveries(filter = {}) {
-        requireKnownOptions("deliveries", filter, deliveryFilterNames);
+        requireKnownNames("deliveries", filter, deliveryFilterNames);
         return structuredClone(findDeliveries(domain, filter));
       },
       resend: (deliveryId) => structuredClone(dispatcher.resend(deliveryId)),

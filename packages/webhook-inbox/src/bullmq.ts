@@ -1,7 +1,7 @@
 /** `bullmqInbox`: a durable inbox on BullMQ, for a Redis that you already run. */
 
 import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/errors";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { maxTimerMs, requireInteger } from "@loyalty-cards/internal/limits";
 import { createInboxReport, type ReportOptions, reportOptionNames } from "./outcomes.ts";
 import { createPut, type ReplayableInbox, requireEventId, untilAborted } from "./put.ts";
@@ -91,7 +91,7 @@ export async function bullmqInbox(
     throw createTypeError(
       'bullmqInbox takes a Queue of BullMQ: bullmqInbox(new Queue("loyalty")).',
     );
-  requireKnownOptions("bullmqInbox", options, optionNames);
+  requireKnownNames("bullmqInbox", options, optionNames);
   const { maxAttempts = 17, timeoutMs = 5_000, source = "" } = options;
   requireSource(source);
   requireInteger("maxAttempts", maxAttempts, 1, Number.MAX_SAFE_INTEGER);

@@ -4,7 +4,7 @@
  */
 
 import { createReturnedFunctionError, createTypeError } from "@loyalty-cards/internal/errors";
-import { requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { requireKnownNames } from "@loyalty-cards/internal/known-options";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { createInboxReport, type ReportOptions, reportOptionNames } from "./outcomes.ts";
 import { parseJobData, toBytes } from "./stored-event.ts";
@@ -59,7 +59,7 @@ export function inboxHandler(
 ): (jobs: unknown, ...more: unknown[]) => Promise<void> {
   if (typeof handler !== "function")
     throw createTypeError("inboxHandler needs a handler: inboxHandler(onEvents({ … })).");
-  requireKnownOptions("inboxHandler", options, reportOptionNames);
+  requireKnownNames("inboxHandler", options, reportOptionNames);
   const report = createInboxReport(options);
 
   async function handle(job: QueueJob, signal: AbortSignal | undefined): Promise<void> {

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/errors";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { requireInteger } from "@loyalty-cards/internal/limits";
 import { createInboxReport, type ReportOptions, reportOptionNames } from "./outcomes.ts";
 import { createPut, type ReplayableInbox, requireEventId } from "./put.ts";
@@ -91,7 +91,7 @@ export async function pgBossInbox(
     throw createTypeError(
       'pgBossInbox takes a PgBoss: pgBossInbox(boss, { queue: "loyalty" }), after await boss.start().',
     );
-  requireKnownOptions("pgBossInbox", options, optionNames);
+  requireKnownNames("pgBossInbox", options, optionNames);
   const { queue, source = "", maxAttempts = 21 } = options;
   requireSource(source);
   requireInteger("maxAttempts", maxAttempts, 1, maxColumn);

@@ -1,7 +1,7 @@
 /** What `markProcessed` and `isNewest` check in every database: arguments and missing tables. */
 import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/errors";
 import { findTextOfNoValue } from "@loyalty-cards/internal/format";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { requireSource } from "./stored-event.ts";
 
@@ -23,7 +23,7 @@ const markOptionNames = { source: true } satisfies OptionNames<MarkOptions>;
 
 /** @throws {TypeError} for an unknown option. */
 export function parseSource(options: MarkOptions): string {
-  requireKnownOptions("markProcessed", options, markOptionNames);
+  requireKnownNames("markProcessed", options, markOptionNames);
   requireSource(options.source);
   return options.source ?? "";
 }

@@ -3,7 +3,7 @@
  * can still fail.
  */
 
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { requirePositive } from "@loyalty-cards/internal/limits";
 
 /**
@@ -91,9 +91,9 @@ const leaseMs = 300_000;
  * ```
  */
 export function memoryDedupe(options: MemoryDedupeOptions = {}): DedupeStore {
-  requireKnownOptions("memoryDedupe", options, optionNames);
+  requireKnownNames("memoryDedupe", options, optionNames);
   const { maxEntries = 10_000, ttlSeconds = 7 * 24 * 3600, testing = {} } = options;
-  requireKnownOptions("testing of memoryDedupe", testing, testingNames);
+  requireKnownNames("testing of memoryDedupe", testing, testingNames);
   requirePositive("maxEntries", maxEntries);
   requirePositive("ttlSeconds", ttlSeconds);
   const { clock = Date } = testing;

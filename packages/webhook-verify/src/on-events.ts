@@ -2,7 +2,7 @@
 
 import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/errors";
 import { formatType, toPrintable } from "@loyalty-cards/internal/format";
-import { findNearestName, requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { findNearestName, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { notify } from "@loyalty-cards/internal/reporting";
 import { eventTypes } from "@loyalty-cards/openapi/events";
 import {
@@ -88,7 +88,7 @@ export function onEvents<Arrival extends Delivery = Delivery>(
   } = {},
 ): (event: WebhookEvent, delivery: Arrival, unexpectedData?: readonly string[]) => Promise<void> {
   requireHandlers(handlers);
-  requireKnownOptions("onEvents", options, { log: true });
+  requireKnownNames("onEvents", options, { log: true });
   const { log = console.error } = options;
   const loggedTypes = new Set<string>();
 

@@ -2,7 +2,7 @@
 
 import { createTypeError } from "@loyalty-cards/internal/errors";
 import { formatType } from "@loyalty-cards/internal/format";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { maxTimerMs, requirePositive } from "@loyalty-cards/internal/limits";
 import type { DedupeStore } from "./dedupe.ts";
 import type { EventHandler, WebhookEvent } from "./event.ts";
@@ -163,8 +163,8 @@ function requireOptions(options: ReceiverOptions, { name, ownOptions }: Receiver
     throw new TypeError(
       `${name} needs options: write ${name}({ secret, handler }) in place of ${name} or ${name}().`,
     );
-  requireKnownOptions(name, options, { ...optionNames, ...ownOptions });
-  requireKnownOptions(`testing of ${name}`, options.testing ?? {}, testingNames);
+  requireKnownNames(name, options, { ...optionNames, ...ownOptions });
+  requireKnownNames(`testing of ${name}`, options.testing ?? {}, testingNames);
 }
 
 function requireFunctions(options: ReceiverOptions): void {

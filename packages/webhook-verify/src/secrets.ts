@@ -1,6 +1,6 @@
 /** Signing secrets: validation, and what a rotation needs. */
 import { formatType, textsOfNoValue } from "@loyalty-cards/internal/format";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { toBytes } from "./body.ts";
 import { getNodeCrypto, type SigningKey } from "./signature.ts";
 
@@ -88,7 +88,7 @@ function toNamedSecret(secret: Secret | null | undefined): NamedSecret {
     throw new InvalidSecretError(
       "an object without a key: pass { key, id?, notAfter? }. Is the variable of key set?",
     );
-  requireKnownOptions("A secret", named, namedSecretNames, {
+  requireKnownNames("A secret", named, namedSecretNames, {
     noun: "member",
     toError: (message) => new InvalidSecretError(`an object with an unknown member: ${message}`),
   });

@@ -2,7 +2,7 @@
  * Verifies the `Service-Signature` of a delivery (spec 5.5 to 5.7), and signs as the service does.
  */
 import { formatType } from "@loyalty-cards/internal/format";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import type { Result } from "@loyalty-cards/internal/result";
 import { type RawBody, toBody } from "./body.ts";
 import { parseEvent, type WebhookEvent } from "./event.ts";
@@ -110,7 +110,7 @@ function parseInput(
   unverified: UnverifiedBody;
   keys: readonly SigningKey[];
 } {
-  requireKnownOptions(owner, input, inputNames);
+  requireKnownNames(owner, input, inputNames);
   const { secret, toleranceSeconds, rawBody, now = Date.now, signature } = input;
   if (typeof signature === "object" && signature !== null && !Array.isArray(signature))
     throw new TypeError(
@@ -231,7 +231,7 @@ const signInputNames = {
 } satisfies OptionNames<SignInput>;
 
 function parseSignInput(owner: string, input: SignInput) {
-  requireKnownOptions(owner, input, signInputNames);
+  requireKnownNames(owner, input, signInputNames);
   const { rawBody, secret, timestamp = Math.floor(Date.now() / 1000) } = input;
   if (!Number.isSafeInteger(timestamp) || timestamp < 0 || timestamp >= 1e12) {
     throw new TypeError(`timestamp must be unix time in whole seconds; it is ${timestamp}.`);

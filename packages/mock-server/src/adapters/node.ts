@@ -8,7 +8,7 @@ import {
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { checkTypes, type MockServiceOptions, sharedOptionNames } from "../backend/options.ts";
 import { scaledClock } from "../domain/clock.ts";
 import { createProblem } from "../domain/problem.ts";
@@ -100,7 +100,7 @@ export interface MockServer {
  * ```
  */
 export async function startMockServer(options: MockServerOptions = {}): Promise<MockServer> {
-  requireKnownOptions("startMockServer", options, optionNames);
+  requireKnownNames("startMockServer", options, optionNames);
   checkTypes(options);
   const { port = 0, host = "127.0.0.1", onTraffic, dataFile, ...given } = options;
   const { seedFile, testing, ...ownOptions } = given;

@@ -1,5 +1,5 @@
 /** Options of the mock service, their defaults and their validation. */
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import type { Deliver } from "../delivery/attempt.ts";
 import {
   checkEndpoint,
@@ -194,8 +194,8 @@ export function parseOptions(options: AdapterOptions) {
     throw new TypeError("clock must have a function now, as manualClock() does.");
   if (templates.length === 0) throw new TypeError("templates must be a list of at least one.");
   checkEndpoints(endpoints, options);
-  requireKnownOptions("apiKeys", apiKeys, apiKeyNames);
-  requireKnownOptions("wallets", wallets, walletNames);
+  requireKnownNames("apiKeys", apiKeys, apiKeyNames);
+  requireKnownNames("wallets", wallets, walletNames);
   if (!areApiKeys(apiKeys))
     throw new TypeError("apiKeys must be different texts without spaces: { website, full }.");
   const { first, second } = wallets;
@@ -238,7 +238,7 @@ function checkEndpoints(
   { forwardTo }: AdapterOptions,
 ): void {
   for (const [index, endpoint] of endpoints.entries()) {
-    requireKnownOptions("An endpoint", endpoint, endpointNames, { noun: "member" });
+    requireKnownNames("An endpoint", endpoint, endpointNames, { noun: "member" });
     const { secret, ...input } = endpoint;
     checkEndpoint({ forwardTo }, input);
     if (secret !== undefined && !(typeof secret === "string" && /^\S(.*\S)?$/s.test(secret)))

@@ -1,5 +1,5 @@
 /** The clock of the service: reads the time, moves it, and changes its mode. */
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import type { Dispatcher } from "../delivery/dispatcher.ts";
 import {
   type Clock,
@@ -81,7 +81,7 @@ export function createServiceClock(
     now,
     setting: () => getClockSetting(domain.clock),
     set(setting) {
-      requireKnownOptions("clock.set", setting, settingNames);
+      requireKnownNames("clock.set", setting, settingNames);
       domain.clock = createClock(setting, now());
       dispatcher.reload();
       notifyChange();

@@ -1,6 +1,6 @@
 /** Waits until an event, a delivery or a card matches a condition. */
 
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { maxTimerMs } from "@loyalty-cards/internal/limits";
 import { clearRealTimeout, setRealTimeout } from "@loyalty-cards/internal/timers";
 import { isWaitCondition } from "@loyalty-cards/openapi/control-validators";
@@ -56,7 +56,7 @@ export async function waitFor<Condition extends WaitCondition>(
   condition: Condition,
   options: WaitOptions = {},
 ): Promise<WaitResult<Condition>> {
-  requireKnownOptions("waitFor", options, optionNames);
+  requireKnownNames("waitFor", options, optionNames);
   const { timeoutMs = defaultTimeoutMs, signal } = options;
   validateInput(isWaitCondition, condition, "The condition");
   if (isDeeperThan(maxLevels, condition))

@@ -1,6 +1,6 @@
 /** Clocks of the service (system, manual, scaled) and durations such as "6h". */
 
-import { requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { maxTimerMs } from "@loyalty-cards/internal/limits";
 import type { components } from "@loyalty-cards/openapi/control";
 
@@ -79,7 +79,7 @@ export function manualClock(startAt: Date | number | string = Date.now()): Manua
 export function scaledClock(
   options: { factor?: number; startAt?: Date | number | string } = {},
 ): Clock & Pick<ManualClock, "moveTo"> {
-  requireKnownOptions("scaledClock", options, { factor: true, startAt: true });
+  requireKnownNames("scaledClock", options, { factor: true, startAt: true });
   const { factor = 1, startAt = Date.now() } = options;
   if (!(factor > 0 && factor <= largestFactor))
     throw new RangeError(

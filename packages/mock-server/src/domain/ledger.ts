@@ -3,7 +3,7 @@
  * the tier.
  */
 
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { describeValue } from "@loyalty-cards/internal/limits";
 import type { components } from "@loyalty-cards/openapi";
 import type { components as ControlSchemas } from "@loyalty-cards/openapi/control";
@@ -92,7 +92,7 @@ const expiryNames = { points: true, keepBalance: true } satisfies OptionNames<Ex
  * @throws {RangeError} for an unknown card, and for more points than count for the tier.
  */
 export function expirePoints(domain: Domain, cardId: string, expiry: Expiry): Card {
-  requireKnownOptions("expire", expiry, expiryNames);
+  requireKnownNames("expire", expiry, expiryNames);
   const { points, keepBalance = false } = expiry;
   const card = getCard(domain, cardId);
   const expired = toPositivePoints(points);

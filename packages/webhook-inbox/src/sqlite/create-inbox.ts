@@ -5,7 +5,7 @@ import { countJobs, getLatestMs, listJobs } from "@loyalty-cards/internal/jobs/r
 import { createSqliteDatabase } from "@loyalty-cards/internal/jobs/sqlite";
 import type { Job } from "@loyalty-cards/internal/jobs/tables";
 import type { Worker, WorkLimits } from "@loyalty-cards/internal/jobs/worker";
-import { requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { requireKnownNames } from "@loyalty-cards/internal/known-options";
 import {
   maxTimerMs,
   parseGrace,
@@ -132,7 +132,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
       return { stop, [Symbol.asyncDispose]: () => stop() };
     },
     async drain(handler, options = {}) {
-      requireKnownOptions("drain", options, drainOptionNames);
+      requireKnownNames("drain", options, drainOptionNames);
       const { maxMs = maxTimerMs, ...workerOptions } = options;
       requireNumber("maxMs", maxMs, 0, maxTimerMs);
       const limits = { maxIdleMs: 0, endsAtMs: performance.now() + maxMs };
@@ -144,7 +144,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
     },
     health: () => readHealth(context),
     async list(options = {}) {
-      requireKnownOptions("list", options, listOptionNames);
+      requireKnownNames("list", options, listOptionNames);
       const { state, limit = 100 } = options;
       requireInteger("limit", limit, 0, Number.MAX_SAFE_INTEGER);
       if (state !== undefined && !states.includes(state))
@@ -179,10 +179,10 @@ function createOtherContentWarning({ log, now }: InboxContext) {
 
 /** @throws {TypeError} for an option that is out of range. */
 function createContext(options: SqliteInboxOptions): InboxContext {
-  requireKnownOptions("sqliteInbox", options, inboxOptionNames);
+  requireKnownNames("sqliteInbox", options, inboxOptionNames);
   const { file, source = "", open = openSqlite, testing = {} } = options;
   requireSource(source);
-  requireKnownOptions("testing of sqliteInbox", testing, testingNames);
+  requireKnownNames("testing of sqliteInbox", testing, testingNames);
   const { clock = Date as TestClock, random = Math.random } = testing;
   requireFileName("sqliteInbox", file);
   const retentionMs = validateRetention(options.retentionSeconds) * 1000;

@@ -16,7 +16,7 @@ import type { SqliteJobsDatabase, Synchronous } from "@loyalty-cards/internal/jo
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import { type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";
 import { startWorker, type WorkLimits } from "@loyalty-cards/internal/jobs/worker";
-import { type OptionNames, requireKnownOptions } from "@loyalty-cards/internal/known-options";
+import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { endless, maxTimerMs, requireInteger, requireNumber } from "@loyalty-cards/internal/limits";
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import { setRealImmediate } from "@loyalty-cards/internal/timers";
@@ -278,9 +278,9 @@ export const workerOptionNames = {
 const backoffNames = { initialDelayMs: true, maxDelayMs: true } satisfies OptionNames<Backoff>;
 
 function parseWorkerOptions(options: SqliteWorkerOptions) {
-  requireKnownOptions("The worker of an inbox", options, workerOptionNames);
+  requireKnownNames("The worker of an inbox", options, workerOptionNames);
   const { concurrency = 4, maxAttempts = 25, handlerTimeoutMs = 60_000, pollMs = 1_000 } = options;
-  requireKnownOptions("backoff", options.backoff ?? {}, backoffNames);
+  requireKnownNames("backoff", options.backoff ?? {}, backoffNames);
   // With 25 attempts the retries last ten to thirteen hours: about as long as the service's own.
   const { initialDelayMs = 1_000, maxDelayMs = 3_600_000 } = options.backoff ?? {};
   requireInteger("concurrency", concurrency, 1, 10_000);
