@@ -69,8 +69,8 @@ export function cardLinks(
     throw configurationError(
       `cardLinks got ${card} instead of a card: is the card issued, and is the call that returns it awaited?`,
     );
-  const { wallets = {} } = options;
   requireKnownNames("cardLinks", options, linkOptionNames, unknownOption);
+  const { wallets = {} } = options;
   requireKnownNames("wallets of cardLinks", wallets, walletNames, unknownOption);
   const publicUrl = typeof card === "string" ? card : card.publicUrl;
   const isMissing = publicUrl === undefined || publicUrl === null;
