@@ -180,6 +180,7 @@ describe("import", () => {
     writeFileSync(path("members.csv"), toCsv(rows.map((row) => row.replace(/^0+/, ""))));
     const problem = "The list does not have the user ids of 2 cards of earlier runs.";
     const asked = await run(asking, { isTTY: true, stdin: "y\n", columns: 300 });
+    expect(await run(asking)).toEqual(asked); // without a terminal
     expect([asked.code, requests, await countCards()]).toEqual([2, [], 3]);
     expect(asked.stderr).toContain(
       `${problem} With other ids, the same people would get second cards: correct the ids. If the rows were removed, use --yes.\n`,

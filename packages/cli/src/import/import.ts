@@ -63,13 +63,13 @@ export async function importFile(
   try {
     await claim(outbox, files.outbox, template);
     const { issued: issuedBefore } = await outbox.count();
-    const invalid = await read(run);
+    const isFirstRun = issuedBefore === 0; // later, a person has already seen the first cards
+    const invalid = await read(run, isFirstRun);
     await requireSameUsers(run);
     await removeOthers(outbox, template, index);
     let sentAsBefore = await addRows(outbox, template, index);
     const startedAtMs = performance.now();
-    // After an earlier run a person has already seen the first cards.
-    let ending = await sendAll(run, issuedBefore === 0);
+    let ending = await sendAll(run, isFirstRun);
     while (ending === "complete" && sentAsBefore.length > 0) {
       // Those that were rejected are sent as they are now, when no card can come of them any more.
       const states = await correctRows(outbox, template, sentAsBefore);
@@ -117,7 +117,7 @@ function toFiles(cwd: string, file: string, outbox: string | undefined): report.
  * @returns the invalid rows, for the file of rejected ones.
  * @throws {CommandError} for a list that the options do not allow to send.
  */
-async function read({ context, options, list, index }: Run) {
+async function read({ context, options, list, index }: Run, isFirstRun: boolean) {
   const { print } = context;
   const check = new ListCheck();
   const invalid: string[][] = [];
@@ -131,7 +131,7 @@ async function read({ context, options, list, index }: Run) {
   if (check.valid === 0) advice.push("Correct the rows.");
   else if (invalid.length > 0 && !options.skipInvalid)
     advice.push("Correct the rows, or use --skip-invalid to import the others.");
-  if (context.ask === undefined && !options.yes)
+  if (isFirstRun && context.ask === undefined && !options.yes)
     advice.push("There is no terminal to ask on: use --yes to import without a question.");
   if (advice.length > 0) throw new CommandError(`Nothing was sent. ${advice.join(" ")}`);
   return invalid;
