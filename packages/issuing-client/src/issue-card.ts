@@ -18,7 +18,7 @@ import {
   prepareRequest,
   type Template,
 } from "./request.ts";
-import { type Card, getDifferentFields, readCard } from "./response.ts";
+import { type Card, isObject, readCard } from "./response.ts";
 import type { EarlierAttempts } from "./retry.ts";
 import { createCall, send } from "./send.ts";
 
@@ -83,6 +83,24 @@ function sendCard<Fields>(
     findDifferentFields: (card) => getDifferentFields(JSON.parse(body).fieldValues, card),
   });
   return send(call, { ...settings, endsAtMs });
+}
+
+/**
+ * Returns the keys of the fields whose value on the card differs from the one that was sent. The
+ * service removes surrounding spaces (`customer-match` in the assumptions) and may return a number
+ * as text; neither is a difference.
+ */
+function getDifferentFields(
+  sent: Readonly<Record<string, unknown>>,
+  { fieldValues }: { fieldValues?: unknown },
+): string[] {
+  if (!isObject(fieldValues)) return [];
+  // `String` throws for some objects that JSON can have, such as { "toString": 1 }.
+  const normalize = (value: unknown) => (typeof value === "object" ? value : String(value).trim());
+  return Object.keys(sent).filter((key) => {
+    const isOnBoth = sent[key] !== undefined && Object.hasOwn(fieldValues, key);
+    return isOnBoth && normalize(sent[key]) !== normalize(fieldValues[key]);
+  });
 }
 
 /** The steps of `issueCard` as separate functions, for the outbox. */

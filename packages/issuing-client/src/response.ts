@@ -220,24 +220,6 @@ const isCardLike = (value: unknown) =>
   (isString(value["publicUrl"]) || isString(value["public_url"]));
 
 /**
- * Returns the keys of the fields whose value on the card differs from the one that was sent. The
- * service removes surrounding spaces (`customer-match` in the assumptions) and may return a number
- * as text; neither is a difference.
- */
-export function getDifferentFields(
-  sent: Readonly<Record<string, unknown>>,
-  { fieldValues }: { fieldValues?: unknown },
-): string[] {
-  if (!isObject(fieldValues)) return [];
-  // `String` throws for some objects that JSON can have, such as { "toString": 1 }.
-  const normalize = (value: unknown) => (typeof value === "object" ? value : String(value).trim());
-  return Object.keys(sent).filter((key) => {
-    const isOnBoth = sent[key] !== undefined && Object.hasOwn(fieldValues, key);
-    return isOnBoth && normalize(sent[key]) !== normalize(fieldValues[key]);
-  });
-}
-
-/**
  * The specification does not show the member that contains the list (spec 4.3); these names are
  * common.
  */

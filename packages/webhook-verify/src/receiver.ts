@@ -49,10 +49,9 @@ export interface ReceiverResponse {
   afterResponse?: () => Promise<void>;
 }
 
-/** What the receiver waits for. */
+/** What the receiver waits for: when `handling`, the dedupe store, the inbox or the handler. */
 type Stage =
   | { name: "reading-body" | "loading-secret"; facts?: undefined }
-  /** The dedupe store, the inbox or the handler works on a verified event. */
   | { name: "handling"; facts: VerifiedFacts };
 
 /** The state of one delivery while it is received. */
@@ -251,18 +250,11 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
 /** What follows from the response, as the log says it. */
 const deliversAgain = "responded 503, so the service delivers again.";
 
-/** What the next steps need of a request that may be a delivery. */
-interface CheckedRequest {
-  nowMs: number;
-  signature: string | undefined;
-  limits: ReadLimits;
-}
-
-/** Checks what needs neither the signature nor the body. */
+/** Checks what needs neither the signature nor the body, and reads what the next steps need. */
 function checkRequest(
   { method, headers }: RequestHead,
   { now, maxBodyBytes }: ReceiverSettings,
-): Result<CheckedRequest, Refusal> {
+): Result<{ nowMs: number; signature: string | undefined; limits: ReadLimits }, Refusal> {
   // A program in JavaScript may pass other arguments.
   if (typeof method !== "string" || typeof headers !== "object")
     throw withSafeMessage(new TypeError(fix));
