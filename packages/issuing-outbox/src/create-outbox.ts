@@ -13,13 +13,12 @@ import type { Card } from "@loyalty-cards/issuing-client";
 import { addAll } from "./add.ts";
 import { forget, resolve, retry } from "./changes.ts";
 import { createLifecycle, type OutboxContext, type OutboxDatabase } from "./context.ts";
-import { drain } from "./drain.ts";
 import { issue, maxDeadlineMs } from "./issue.ts";
 import { findJob, parseMethodRef, requireOpen, toEntry } from "./job.ts";
 import { countEntries, list } from "./list.ts";
 import type { Outbox, OutboxOptions } from "./outbox.ts";
 import { createFailureLog, createOutboxReport } from "./outcomes.ts";
-import { createWorkers, work } from "./work.ts";
+import { createWorkers, drain, work } from "./work.ts";
 
 /**
  * @param database opens at first use: after that, `requireOwnSettings` has run.

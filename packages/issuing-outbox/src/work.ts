@@ -1,8 +1,8 @@
-/** `work`: workers, which issue the cards of entries that are due. */
+/** `work` and `drain`: workers, which issue the cards of entries that are due. */
 import { eraseEnded } from "@loyalty-cards/internal/jobs/erase";
 import { leaseDue, leaseProbe } from "@loyalty-cards/internal/jobs/lease";
-import { getDelayMs } from "@loyalty-cards/internal/jobs/read";
-import { giveBack } from "@loyalty-cards/internal/jobs/settle";
+import { getDelayMs, getLeaseDelayMs } from "@loyalty-cards/internal/jobs/read";
+import { giveBack, maxRestMs } from "@loyalty-cards/internal/jobs/settle";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import type { JobTables, LeasedJob } from "@loyalty-cards/internal/jobs/tables";
 import { startWorker, type Worker, type WorkLimits } from "@loyalty-cards/internal/jobs/worker";
@@ -13,16 +13,21 @@ import {
   parseGrace,
   requireInteger,
   requireNumber,
+  requireSignal,
 } from "@loyalty-cards/internal/limits";
+import { notify } from "@loyalty-cards/internal/reporting";
 import { setRealImmediate } from "@loyalty-cards/internal/timers";
 import { getLeaseTimes, type OwnLease, runAttempt } from "./attempt.ts";
 import type { OutboxContext, Recorded } from "./context.ts";
+import type { OutboxCounts } from "./entry.ts";
 import { requireOpen } from "./job.ts";
-import type { OutboxWorker, WorkOptions } from "./outbox.ts";
+import { countEntries } from "./list.ts";
+import type { DrainOptions, OutboxWorker, WorkOptions } from "./outbox.ts";
 import { requireOwnSettings } from "./tables.ts";
 
 const sweepIntervalMs = 600_000;
 const maxSweepMs = 1_000;
+const progressIntervalMs = 100;
 
 /** The workers of an outbox that run. */
 export interface Workers {
@@ -118,27 +123,92 @@ function createSweep({ database, tables, client, retentionMs, lifecycle }: Outbo
   };
 }
 
-const optionNames = {
+const workOptionNames = {
   concurrency: true,
   maxPerSecond: true,
   pollMs: true,
 } satisfies OptionNames<WorkOptions>;
 
 export function work(workers: Workers, options: WorkOptions = {}): OutboxWorker {
-  requireKnownNames("work", options, optionNames);
+  requireKnownNames("work", options, workOptionNames);
   const worker = workers.start(parseWorkOptions(options, 8));
   const stop: OutboxWorker["stop"] = ({ graceMs } = {}) => worker.stop(parseGrace(graceMs));
   return { stop, [Symbol.asyncDispose]: () => stop() };
 }
 
 /** @throws {TypeError} naming the option. */
-export function parseWorkOptions(
-  options: WorkOptions,
-  defaultConcurrency: number,
-): Required<WorkOptions> {
+function parseWorkOptions(options: WorkOptions, defaultConcurrency: number): Required<WorkOptions> {
   const { concurrency = defaultConcurrency, maxPerSecond = endless, pollMs = 1_000 } = options;
   requireInteger("concurrency", concurrency, 1, 1_000);
   requireNumber("maxPerSecond", maxPerSecond, 0.01, endless);
   requireNumber("pollMs", pollMs, 1, maxTimerMs);
   return { concurrency, maxPerSecond, pollMs };
+}
+
+const drainOptionNames = {
+  concurrency: true,
+  maxPerSecond: true,
+  maxMs: true,
+  maxEntries: true,
+  onProgress: true,
+  signal: true,
+} satisfies OptionNames<DrainOptions>;
+
+export async function drain(
+  context: OutboxContext,
+  workers: Workers,
+  options: DrainOptions = {},
+): Promise<OutboxCounts> {
+  const { database, tables, client } = context;
+  const { maxMs = endless, maxEntries = endless, onProgress, signal } = options;
+  requireNumber("maxMs", maxMs, 0, endless);
+  requireInteger("maxEntries", maxEntries, 0, endless);
+  requireKnownNames("drain", options, drainOptionNames);
+  requireSignal(signal);
+  const workOptions = parseWorkOptions(options, 32);
+  requireOpen(context);
+
+  const before = await database.runEach(() => countEntries(context));
+  const limits = {
+    maxIdleMs: maxRestMs, // it waits for entries that are due within this time
+    maxJobs: signal?.aborted ? 0 : maxEntries,
+    endsAtMs: client.clock.monotonicMs() + maxMs,
+    getLeaseDelay: () => database.runEach(() => getLeaseDelayMs(tables)),
+  };
+  const onEnd = onProgress && createProgress(context, before, onProgress);
+  const worker = workers.start(workOptions, limits, onEnd);
+  const stop = () => void worker.stop(maxTimerMs);
+  signal?.addEventListener("abort", stop, { once: true });
+  await worker.ended;
+  signal?.removeEventListener("abort", stop);
+
+  const counts = await database.runEach(() => countEntries(context));
+  notify(onProgress, counts);
+  return counts;
+}
+
+/**
+ * Adds the results of this process to the counts at the start, because counting a million entries
+ * takes a moment.
+ */
+function createProgress(
+  { client: { clock } }: OutboxContext,
+  counts: OutboxCounts,
+  onProgress: (counts: OutboxCounts) => void,
+) {
+  let reportedAtMs = clock.monotonicMs();
+  return ({ entry, isRepeated }: Recorded): void => {
+    if (entry !== undefined && entry.state !== "waiting") {
+      // Entries that were added since the start may have been issued, too.
+      if (isRepeated) counts.undelivered = Math.max(0, counts.undelivered - 1);
+      else {
+        counts.waiting = Math.max(0, counts.waiting - 1);
+        counts[entry.state] += 1;
+      }
+      if (entry.isDelivered === false) counts.undelivered += 1;
+    }
+    if (clock.monotonicMs() - reportedAtMs < progressIntervalMs) return;
+    reportedAtMs = clock.monotonicMs();
+    notify(onProgress, { ...counts });
+  };
 }
