@@ -36,7 +36,7 @@ export default defineConfig({
       "packages/issuing-outbox/test/{callbacks,correction,data,verdict,worker}.test.ts",
       "packages/webhook-inbox/test/integration/sqlite-{inbox,worker}.test.ts",
       "internal/test/jobs-{statement,worker}.test.ts",
-      "internal/test/integration/jobs{,-breaker}.test.ts",
+      "internal/test/integration/jobs{,-breaker,-postgres}.test.ts",
     ],
     testTimeout: 60_000, // for a busy machine
     testNamePattern: /^(?!issues 200 cards)/, // takes seconds, and runs for each mutant
