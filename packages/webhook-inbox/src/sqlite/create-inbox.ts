@@ -39,8 +39,7 @@ import {
   type TestClock,
   testingNames,
 } from "./inbox.ts";
-import { digest, replay, store } from "./store-node.ts";
-import { prepareTables, tables } from "./tables.ts";
+import { digest, prepareTables, replay, store, tables } from "./store-node.ts";
 import {
   type InboxContext,
   type SqliteHandler,

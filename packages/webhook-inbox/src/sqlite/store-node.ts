@@ -1,10 +1,55 @@
-/** How an event is stored in the file, and a dead letter stored anew. */
+/** The tables of an inbox in a SQLite file, and how events and dead letters are stored there. */
 import { createHash } from "node:crypto";
+import { withSafeMessage } from "@loyalty-cards/internal/errors";
 import { addJob, type NewJob } from "@loyalty-cards/internal/jobs/add";
 import { deleteJob } from "@loyalty-cards/internal/jobs/erase";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
-import { lockJobs } from "@loyalty-cards/internal/jobs/tables";
-import { tables } from "./tables.ts";
+import {
+  dialects,
+  formatTables,
+  lockJobs,
+  nameTables,
+  tablesVersion as version,
+} from "@loyalty-cards/internal/jobs/tables";
+import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
+import { ensureInboxTables } from "./processed.ts";
+
+const eventsTable = "webhook_inbox_events";
+const versionTable = "webhook_inbox_schema";
+
+/** Each event is a job: its source is the topic, its id the name. */
+export const tables = nameTables(eventsTable, dialects.sqlite);
+
+/** The index is for the counts and the retention. */
+const definitions = `${formatTables(tables)}
+CREATE INDEX IF NOT EXISTS ${eventsTable}_ended ON ${eventsTable} (topic, state, ended);`;
+
+/**
+ * Creates what is missing. It reads the version first, so that tables of another version are not
+ * changed. Where nothing is missing it only reads, because another connection of this process may
+ * be in a transaction.
+ * @throws for tables of another version.
+ */
+export function prepareTables(database: SqliteDatabase): void {
+  database.exec(`CREATE TABLE IF NOT EXISTS ${versionTable} (version integer NOT NULL)`);
+  const row = database.prepare(`SELECT max(version) AS version FROM ${versionTable}`).get();
+  const stored = (row as { version: number | bigint | null }).version;
+  if (stored === null) database.exec(`INSERT INTO ${versionTable} VALUES (${version})`);
+  else requireVersion(Number(stored));
+  database.exec(definitions);
+  ensureInboxTables(database);
+}
+
+function requireVersion(found: number): void {
+  if (found === version) return;
+  const advice =
+    found > version
+      ? "update @loyalty-cards/webhook-inbox"
+      : "it does not upgrade them. Run the earlier version until nothing waits, then use another file";
+  throw withSafeMessage(
+    new Error(`its tables are of version ${found} and this package knows ${version}: ${advice}`),
+  );
+}
 
 /** The key of an event: it identifies the content, also when the body is erased. */
 export const digest = (body: Uint8Array): string =>

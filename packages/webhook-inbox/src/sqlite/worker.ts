@@ -24,7 +24,7 @@ import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import type { EventRef, Report } from "../outcomes.ts";
 import { untilAborted } from "../put.ts";
 import { parseStoredEvent, toBytes } from "../stored-event.ts";
-import { tables } from "./tables.ts";
+import { tables } from "./store-node.ts";
 
 /**
  * One attempt at one event. It extends the `Delivery` of a receiver, without its `id`, so a handler
