@@ -188,7 +188,7 @@ export function* beginProbe(
 /** Withdraws a probe that showed nothing about the topic: another job may try it at once. */
 export function* withdrawProbe(
   { breakers }: JobTables,
-  { topic, probe }: LeasedJob,
+  { topic, probe }: Pick<LeasedJob, "topic" | "probe">,
 ): Statements<void> {
   if (probe === undefined) return;
   yield* execute(

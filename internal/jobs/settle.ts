@@ -37,67 +37,76 @@ export interface End {
   finding?: "works" | TopicFailure | undefined;
 }
 
-export interface Settled {
+/** What became of the row of a job whose end is recorded. */
+export interface RecordedEnd {
   /** Absent when the lease is no longer that of this attempt. */
   job?: Job | undefined;
-  /** What the breaker of the topic does, if it does something. */
-  breaker?: "counts" | "opens" | "stays-open" | "closes" | undefined;
+  /** How many jobs of the topic have failed. Without the row of the job that is not known. */
+  failures: number;
+  /** What the breaker of the topic did when the failure was counted. */
+  breaker?: "counts" | "opens" | "stays-open" | undefined;
 }
 
-/** What else happens when a job ended. It gets undefined when the lease was lost. */
-export type AfterEnd = (job: Job | undefined) => Statements<void>;
-function* doNothing(): Statements<void> {}
+export interface Settled {
+  job?: Job | undefined;
+  /** What the breaker of the topic does, if it does something. */
+  breaker?: RecordedEnd["breaker"] | "closes";
+}
 
-/**
- * Records how an attempt ended, and what it says of its topic. It locks the job before the breaker:
- * a transaction of the user may have the job for long, and others need the breaker meanwhile.
- * @param afterEnd runs before the breaker is closed: a callback can take long too.
- */
-export function* settleJob(
-  tables: JobTables,
-  job: LeasedJob,
-  end: End,
-  afterEnd: AfterEnd = doNothing,
-): Statements<Settled> {
-  const { finding } = end;
-  if (typeof finding === "object") return yield* settleFailed(tables, job, end, finding, afterEnd);
-  // The statement counts the failed jobs of the topic, and mostly there are none. Without the row
-  // of the job the count is not known.
-  const { job: settled, failures } = yield* recordEnd(tables, job, end);
-  yield* afterEnd(settled);
-  const isProbe = job.probe !== undefined;
-  if (finding === undefined) yield* withdrawProbe(tables, job);
-  const hasNoFailures = settled !== undefined && failures === 0 && !isProbe;
-  if (finding === undefined || hasNoFailures) return { job: settled };
-  // A probe that worked waits for the lock: nobody else may close the breaker for minutes.
-  const { lockRows, lockFreeRows } = tables.dialect;
-  const wasOpen = yield* closeBreaker(tables, job.topic, isProbe ? lockRows : lockFreeRows);
-  return wasOpen ? { job: settled, breaker: "closes" } : { job: settled };
+/** Records how an attempt ended, and what it says of its topic. */
+export function* settleJob(tables: JobTables, job: LeasedJob, end: End): Statements<Settled> {
+  const recorded = yield* recordAttempt(tables, job, end);
+  const breaker = yield* concludeTopic(tables, job, { end, recorded });
+  return { job: recorded.job, breaker };
 }
 
 /** How long a job rests when its topic is paused: as long as a drain waits. */
 export const maxRestMs = 10_000;
 
-function* settleFailed(
+/**
+ * Records how an attempt ended, and counts its failure. The job is locked before the breaker: a
+ * transaction of the user may have the job for long, and others need the breaker meanwhile.
+ */
+export function* recordAttempt(
   tables: JobTables,
   job: LeasedJob,
   end: End,
-  failure: TopicFailure,
-  afterEnd: AfterEnd,
-): Statements<Settled> {
+): Statements<RecordedEnd> {
+  const { finding } = end;
+  if (typeof finding !== "object") return yield* recordEnd(tables, job, end);
   yield* lockJob(tables, job);
   // A failure is counted before it is recorded, because the delay of the job depends on the
   // breaker: a probe does not wait for it, and when the breaker closes, the job is tried soon. Not
   // at once: jobs that make the service fail would open the breaker again.
-  const breaker = yield* recordFailure(tables, job, failure);
+  const breaker = yield* recordFailure(tables, job, finding);
   const waitsForProbe = breaker !== "counts" && end.rank === ranks.retry;
-  const { job: settled } = yield* recordEnd(
+  const recorded = yield* recordEnd(
     tables,
     job,
     waitsForProbe ? { ...end, delayMs: Math.min(end.delayMs ?? 0, maxRestMs) } : end,
   );
-  yield* afterEnd(settled);
-  return { job: settled, breaker };
+  return { ...recorded, breaker };
+}
+
+/**
+ * Ends a probe that showed nothing, and closes the breaker of a topic that works. It is the last
+ * step: a callback before it can take long, and others need the breaker meanwhile.
+ * @returns what the breaker did.
+ */
+export function* concludeTopic(
+  tables: JobTables,
+  job: Pick<LeasedJob, "topic" | "probe">,
+  { end: { finding }, recorded }: { end: End; recorded: RecordedEnd },
+): Statements<Settled["breaker"]> {
+  const isProbe = job.probe !== undefined;
+  if (finding === undefined) yield* withdrawProbe(tables, job);
+  // Mostly no job of the topic has failed.
+  const hasNoFailures = recorded.job !== undefined && recorded.failures === 0 && !isProbe;
+  if (finding !== "works" || hasNoFailures) return recorded.breaker;
+  // A probe that worked waits for the lock: nobody else may close the breaker for minutes.
+  const { lockRows, lockFreeRows } = tables.dialect;
+  const wasOpen = yield* closeBreaker(tables, job.topic, isProbe ? lockRows : lockFreeRows);
+  return wasOpen ? "closes" : undefined;
 }
 
 const lockJob = ({ jobs, dialect }: JobTables, { id, lease }: LeasedJob) =>
@@ -129,13 +138,12 @@ function formatJson(value: unknown): string | null {
 /**
  * Records how a job ended, without what that says of its topic. A job without a lease ends when a
  * person has found out what became of it, or when a card arrives after the lease was lost.
- * @returns the job, and how many jobs of its topic have failed.
  */
 export function* recordEnd(
   tables: JobTables,
   { id, lease }: Job,
   end: End,
-): Statements<{ job: Job | undefined; failures: number }> {
+): Statements<RecordedEnd> {
   const { state, rank, delayMs = 0 } = end;
   const [row] = yield* query(
     `UPDATE ${tables.jobs}
@@ -173,14 +181,23 @@ export function* recordEnd(
 
 /**
  * Returns a job unsent: the attempt did not begin. It is due after `delayMs`, by default as a
- * retry, which goes before new jobs: it was chosen once, and the rank before is not stored. With
- * the rank null it is not due any more.
+ * retry, which goes before new jobs: it was chosen once, and the rank before is not stored.
  * `lastattempt` stays the time of this lease, so that a breaker that opens tries others first.
  */
-export function* giveBack(
+export const giveBack = (
   tables: JobTables,
   job: LeasedJob,
-  { delayMs = 0, rank = job.rank ?? null }: { delayMs?: number; rank?: number | null } = {},
+  { delayMs = 0, rank = job.rank }: { delayMs?: number; rank?: number | undefined } = {},
+): Statements<void> => endLease(tables, job, { delayMs, rank: rank ?? null });
+
+/** Returns a job unsent that is not due any more. */
+export const parkJob = (tables: JobTables, job: LeasedJob): Statements<void> =>
+  endLease(tables, job, { delayMs: 0, rank: null });
+
+function* endLease(
+  tables: JobTables,
+  job: LeasedJob,
+  next: { delayMs: number; rank: number | null },
 ): Statements<void> {
   const begun = job.rank === ranks.callback ? 0 : 1;
   yield* execute(
@@ -192,7 +209,7 @@ export function* giveBack(
        attempts = attempts - ${begun}
      WHERE id = :id::bigint
        AND lease = :lease`,
-    { id: job.id, lease: job.lease, rank, delayMs },
+    { id: job.id, lease: job.lease, ...next },
   );
   yield* withdrawProbe(tables, job);
 }

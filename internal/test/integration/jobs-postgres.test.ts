@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { addJob, addJobs } from "../../jobs/add.ts";
 import { leaseDue, leaseProbe } from "../../jobs/lease.ts";
 import { createPostgresDatabase } from "../../jobs/postgres.ts";
-import { type End, settleJob } from "../../jobs/settle.ts";
+import { concludeTopic, type End, recordAttempt, settleJob } from "../../jobs/settle.ts";
 import type { LeasedJob } from "../../jobs/tables.ts";
 import {
   advance,
@@ -97,11 +97,11 @@ describe.skipIf(!isPostgresThere)("jobs of several processes in PostgreSQL", () 
     let free: unknown;
     const lockBreaker = "SELECT FROM work_breakers FOR UPDATE SKIP LOCKED";
     const call = async () => (free = (await user.query(lockBreaker)).rowCount);
-    await run(() =>
-      settleJob(tables, worked, done, function* () {
-        yield { name: "onIssued", call };
-      }),
-    );
+    await run(function* () {
+      const recorded = yield* recordAttempt(tables, worked, done);
+      yield { name: "onIssued", call };
+      yield* concludeTopic(tables, worked, { end: done, recorded });
+    });
     user.release();
     const breakers = await pool.query("SELECT FROM work_breakers");
     expect([free, breakers.rowCount]).toEqual([1, 0]);

@@ -2,13 +2,13 @@
 import { createTypeError } from "@loyalty-cards/internal/errors";
 import type { KeyedRequest } from "@loyalty-cards/internal/issuing-steps";
 import { maxAheadMs } from "@loyalty-cards/internal/jobs/correct-times";
-import { giveBack, settleJob } from "@loyalty-cards/internal/jobs/settle";
+import { giveBack, parkJob, recordAttempt } from "@loyalty-cards/internal/jobs/settle";
 import { hasBody, type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";
 import { endless } from "@loyalty-cards/internal/limits";
 import type { Result } from "@loyalty-cards/internal/result";
 import type { Clock } from "@loyalty-cards/internal/timers";
 import type { Card } from "@loyalty-cards/issuing-client";
-import type { OutboxContext, Recorded } from "./context.ts";
+import type { OutboxContext, OutboxDatabase, Recorded } from "./context.ts";
 import { isOptionWrong } from "./entry.ts";
 import { toRef, toRequest } from "./job.ts";
 import type { OutboxOutcome } from "./outcomes.ts";
@@ -78,51 +78,62 @@ async function attempt(
   job: OwnLease,
   { isVisitor, signal }: AttemptOptions,
 ): Promise<Recorded> {
-  const { database, tables, client, random } = context;
+  const { database, client, random, lifecycle } = context;
   // The callback of a visitor's entry runs in the async context of its own request.
   const transact = isVisitor ? database.transact : database.transactInBatch;
-  if (job.rank === ranks.callback) {
-    const { state, result, error, leasedAtMs, endedAtMs = leasedAtMs } = job;
-    return recordWithCallback(context, {
-      job,
-      end: { state, result, error, effect: "unchanged" },
-      outcome: { outcome: "delivered", entry: toRef(job) },
-      endedForMs: leasedAtMs - endedAtMs,
-      settle: settleJob,
-      transact,
-    });
-  }
-  // The process may have been stopped for hours since the lease. The body is missing when another
-  // transaction replaces it now, or because it was never stored.
+  if (job.rank === ranks.callback) return repeatCallback(context, job, transact);
+  // The process may have been stopped for hours since the lease.
   const isExpired = getAgeMs(job, client.clock) >= job.leaseMs;
-  if (isExpired || job.body === undefined) {
-    const hasForm = isExpired || (await database.runEach(() => hasBody(tables, job.id)));
-    const next = hasForm ? { delayMs: givenBackMs } : { rank: null };
-    await database.runEach(() => giveBack(tables, job, next));
-    if (!hasForm) reportWithoutForm(context, job);
-    return {};
-  }
+  if (isExpired || job.body === undefined) return returnUnsent(context, job, isExpired);
   const sent = await send(context, job, signal);
-  if (sent.failure !== undefined && isOptionWrong(sent.failure.thrown))
-    context.lifecycle.enter("halted");
+  if (sent.failure !== undefined && isOptionWrong(sent.failure.thrown)) lifecycle.enter("halted");
   const end = judge(sent, { job, isVisitor }, random);
   const outcome = toOutboxOutcome(job, end, {
     thrown: sent.failure?.thrown,
     lagMs: job.leasedAtMs + getAgeMs(job, client.clock) - job.addedAtMs,
   });
-  const settle = settleJob;
-  const recorded = await recordWithCallback(context, { job, end, outcome, settle, transact });
+  const recording = { job, end, outcome, recordEnd: recordAttempt, transact };
+  const recorded = await recordWithCallback(context, recording);
   const isOwnCard = sent.value !== undefined && sent.value.id === recorded.entry?.cardId;
   return isOwnCard ? { ...recorded, card: sent.value } : recorded;
 }
 
-/** Nothing is due for the entry any more, until `add` stores its form. */
-function reportWithoutForm({ report, logFailure }: OutboxContext, job: OwnLease): void {
+function repeatCallback(
+  context: OutboxContext,
+  job: OwnLease,
+  transact: OutboxDatabase["transact"],
+): Promise<Recorded> {
+  const { state, result, error, leasedAtMs, endedAtMs = leasedAtMs } = job;
+  return recordWithCallback(context, {
+    job,
+    end: { state, result, error, effect: "unchanged" },
+    outcome: { outcome: "delivered", entry: toRef(job) },
+    endedForMs: leasedAtMs - endedAtMs,
+    recordEnd: recordAttempt,
+    transact,
+  });
+}
+
+/**
+ * Returns an entry whose lease has expired, or whose form is missing: another transaction replaces
+ * it now, or it was never stored. Then nothing is due for it, until `add` stores its form.
+ */
+async function returnUnsent(
+  { database, tables, report, logFailure }: OutboxContext,
+  job: OwnLease,
+  isExpired: boolean,
+): Promise<Recorded> {
+  if (isExpired || (await database.runEach(() => hasBody(tables, job.id)))) {
+    await database.runEach(() => giveBack(tables, job, { delayMs: givenBackMs }));
+    return {};
+  }
+  await database.runEach(() => parkJob(tables, job));
   const error = createTypeError("The form was not stored with its entry.");
   const facts = { entry: toRef(job), code: "no-form", attempts: job.attempts - 1, error };
   const outcome = { outcome: "failed", ...facts, retryInMs: endless } as const;
   report(outcome);
   logFailure(outcome);
+  return {};
 }
 
 async function send(

@@ -147,12 +147,10 @@ export async function resolve(
   const { entry } = await recordWithCallback(context, {
     job: await readEntry(),
     end: { state: "issued", effect: "unchanged", result: { cardId }, isErased: true },
-    *settle(_tables, _job, end, afterEnd) {
+    *recordEnd(_tables, _job, end) {
       // Somebody else may have resolved the entry since it was read.
       const job = requireUnknown(yield* lockExistingJob(tables, jobRef));
-      const settled = yield* recordEnd(tables, job, end);
-      yield* afterEnd(settled.job);
-      return settled;
+      return yield* recordEnd(tables, job, end);
     },
     transact: database.transact,
   });

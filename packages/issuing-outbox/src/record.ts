@@ -3,8 +3,9 @@
  */
 import { withJitter } from "@loyalty-cards/internal/jobs/backoff";
 import {
-  type AfterEnd,
+  concludeTopic,
   type End,
+  type RecordedEnd,
   recordEnd,
   type Settled,
 } from "@loyalty-cards/internal/jobs/settle";
@@ -25,8 +26,8 @@ interface Recording {
   outcome?: OutboxOutcome | undefined;
   /** How long ago the entry ended whose callback is repeated. Default 0. */
   endedForMs?: number;
-  /** Records the end: `settleJob` for an attempt. */
-  settle(tables: JobTables, job: Job, end: End, afterEnd: AfterEnd): Statements<Settled>;
+  /** Records the end of the job: `recordAttempt` for an attempt. */
+  recordEnd(tables: JobTables, job: Job, end: End): Statements<RecordedEnd>;
   /** Runs the transaction in which it is recorded. */
   transact: OutboxDatabase["transact"];
 }
@@ -89,7 +90,7 @@ async function record(
 ): Promise<Recorded> {
   const { end } = recording;
   const { template } = toRef(recording.job);
-  const committed = await recording.transact(() => settleAndCall(tables, recording, callback));
+  const committed = await recording.transact(() => recordAndCall(tables, recording, callback));
   const { breaker, outcome } = committed;
   if (breaker === "opens" && typeof end.finding === "object")
     report({ outcome: "paused", template, reason: end.finding.reason });
@@ -123,23 +124,23 @@ interface Committed extends Settled {
   outcome?: OutboxOutcome | undefined;
 }
 
-/** Settles a job, and calls the callback, if the job is still that of this attempt. */
-function* settleAndCall(
+/** Records the end, and calls the callback, if the job is still that of this attempt. */
+function* recordAndCall(
   tables: JobTables,
   recording: Recording,
   callback?: ShopCallback,
 ): Statements<Committed> {
-  let committed: Omit<Committed, "breaker"> = {};
   const { job, end, outcome } = recording;
-  const { breaker } = yield* recording.settle(tables, job, end, function* callBack(settled) {
-    committed =
-      settled === undefined
-        ? yield* settleWithoutLease(tables, recording)
-        : { job: settled, outcome };
-    if (committed.job === undefined || callback === undefined) return;
+  const recorded = yield* recording.recordEnd(tables, job, end);
+  const committed: Committed =
+    recorded.job === undefined
+      ? yield* recordWithoutLease(tables, recording)
+      : { job: recorded.job, outcome };
+  if (committed.job !== undefined && callback !== undefined) {
     const entry = toEntry(committed.job) as never;
     yield { name: callback.name, call: (transaction) => callback.call(entry, transaction) };
-  });
+  }
+  const breaker = yield* concludeTopic(tables, job, { end, recorded });
   return { ...committed, breaker };
 }
 
@@ -147,10 +148,10 @@ function* settleAndCall(
  * The lease was lost. A card that arrives all the same is that of the entry which the user has now,
  * unless the user was forgotten, and added again with another key.
  */
-function* settleWithoutLease(
+function* recordWithoutLease(
   tables: JobTables,
   { job, end, outcome }: Recording,
-): Statements<Omit<Committed, "breaker">> {
+): Statements<Committed> {
   const entry = toRef(job);
   if (end.state !== "issued") return { outcome: { outcome: "lease-lost", entry } };
   const { cardId } = end.result as StoredCard;
