@@ -159,12 +159,12 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
     if (header.failure !== undefined) return refuse(header.failure, reception);
     const body = await readBody(reader, limits);
     if (body.failure !== undefined) return refuse(body.failure, reception);
+    // The service delivers again what was too late, so it must not be accepted.
+    if (reception.hasTimedOut) return refuse({ reason: "timeout" }, reception);
     const unverified = { header: header.value, body: body.value, nowMs };
     reception.stage = { name: "loading-secret" };
     const match = await verifyWithSecrets(unverified, secrets);
     if (match.failure !== undefined) return refuse(match.failure, reception);
-    // The timeout came before the handler was called. The service delivers again, so this delivery
-    // must not be accepted.
     if (reception.hasTimedOut) return refuse({ reason: "timeout" }, reception);
     const verified = describeDelivery(head, unverified, match.value, reception);
     if (verified.unexpectedData.length > 0)
