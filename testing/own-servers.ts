@@ -19,9 +19,7 @@ function findPrograms(): string | undefined {
 const programs = findPrograms();
 export const hasPostgresPrograms = programs !== undefined;
 if (!hasPostgresPrograms)
-  console.error(
-    "SKIPPED: tests that stop PostgreSQL, because initdb and pg_ctl are not installed.",
-  );
+  console.error("initdb and pg_ctl are not installed: SKIPPED are tests that stop PostgreSQL.");
 
 interface Cluster {
   url: string;
@@ -100,7 +98,7 @@ function ownerOptions(): { uid: number; gid: number } | undefined {
 
 export const hasRedisServer = spawnSync("redis-server", ["--version"]).status === 0;
 if (!hasRedisServer)
-  console.error("SKIPPED: tests that stop Redis, because redis-server is not installed.");
+  console.error("redis-server is not installed: SKIPPED are tests that stop Redis.");
 
 /** Resolves when it accepts connections. By default it writes nothing to the disk. */
 export function startRedis(port: number, ...args: string[]): Promise<ChildProcess> {

@@ -45,11 +45,11 @@ export function useElsewhere(file: string, sql = "SELECT * FROM sqlite_master"):
 }
 
 /** Drops the locks of this process, as a backup would, and lets another one delete the log. */
-export function loseLog(file: string): void {
+export function loseWal(file: string): void {
   copyFileSync(file, `${file}-copy`);
   useElsewhere(file);
-  if (existsSync(`${file}-wal`)) throw new Error("The other process has not deleted the log.");
+  if (existsSync(`${file}-wal`)) throw new Error("The other process has not deleted the WAL.");
 }
 
 /** Windows deletes no file that is open. */
-export const losesLogs = process.platform !== "win32";
+export const losesWals = process.platform !== "win32";

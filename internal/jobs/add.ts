@@ -102,7 +102,7 @@ export function* addJob(
  * @returns whether there was one.
  */
 function* retryTorn({ jobs, bodies, dialect }: JobTables, id: number): Statements<boolean> {
-  const rows = yield* query(
+  const rows = yield* queryInTransaction(
     `UPDATE ${jobs}
      SET rank = ${ranks.retry},
        due = :now,

@@ -8,7 +8,7 @@ import { maxAheadMs } from "./correct-times.ts";
 import type { LeasedJob } from "./tables.ts";
 
 interface WorkerContext<Leased extends LeasedJob> {
-  /** Leases what is due, and a job that tries a topic whose breaker is open. */
+  /** Leases what is due, or one job that tries a topic whose breaker is open. */
   lease(limit: number): Promise<Leased[]>;
   /** How long until something is due; undefined when nothing waits. */
   getDelay(): Promise<number | undefined>;

@@ -182,6 +182,7 @@ describe("import", () => {
     const asked = await run(asking, { isTTY: true, stdin: "y\n", columns: 300 });
     expect(await run(asking)).toEqual(asked); // without a terminal
     expect([asked.code, requests, await countCards()]).toEqual([2, [], 3]);
+    expect(asked.stderr).not.toContain("There is no terminal");
     expect(asked.stderr).toContain(
       `${problem} With other ids, the same people would get second cards: correct the ids. If the rows were removed, use --yes.\n`,
     );
@@ -290,7 +291,7 @@ describe("a run that stops", () => {
       },
     });
     expect([code, stdout]).toEqual([130, expect.stringMatching(/^Interrupted: 4 rows in/)]);
-    expect(stderr).toMatch(/4 of 5 · waits to repeat requests until \d\d:\d\d[ \n]/);
+    expect(stderr).toMatch(/4 of 5 · waits to repeat requests until (?:[A-Z][a-z]+ \d+ )?\d\d:\d\d[ \n]/);
   });
 
   it("says how to resume at Ctrl-C at the question", async () => {

@@ -9,7 +9,7 @@ import type { EndpointId } from "@loyalty-cards/openapi/endpoints";
 import { type Api, createApi, type paths } from "./api.ts";
 import { configurationError, describeNoText, unknownMember, unknownOption } from "./errors.ts";
 import { createIssueCard, createIssuingSteps } from "./issue-card.ts";
-import { cardLinks } from "./links.ts";
+import { cardLinks, linkOptionNames } from "./links.ts";
 import {
   type CallOptions,
   callOptionNames,
@@ -209,8 +209,11 @@ export function createIssuingClient<Paths extends object = paths>(
       const body = serializeChange(change);
       return callCard("setConsent", cardId, { body, read: readChangedConsent, options });
     },
-    cardLinks: (card, { baseUrl = getService(settings).baseUrl, ...others } = {}) =>
-      cardLinks(card, { ...others, baseUrl }),
+    cardLinks(card, options = {}) {
+      requireKnownNames("cardLinks", options, linkOptionNames, unknownOption);
+      const { baseUrl = getService(settings).baseUrl, ...others } = options;
+      return cardLinks(card, { ...others, baseUrl });
+    },
     get api() {
       api ??= createApi(settings);
       return api;

@@ -113,7 +113,8 @@ describe("cardLinks", () => {
     expect(() => cardLinks(page, { wallets: { frist: "apple" } as object })).toThrow(
       'wallets of cardLinks has no option "frist". Did you mean first?',
     );
-    expect(() => cardLinks(page, null as never)).toThrow("cardLinks takes an object: { baseUrl,");
+    for (const make of [cardLinks, createIssuingClient().cardLinks])
+      expect(() => make(page, null as never)).toThrow("cardLinks takes an object: { baseUrl,");
     expect(() => qrCodeSvg(page, { size: 320 } as object)).toThrow(
       'qrCodeSvg has no option "size". Did you mean sizePx?',
     );

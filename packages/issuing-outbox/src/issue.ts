@@ -38,8 +38,9 @@ export async function issue(
   options?: IssueOptions,
 ): Promise<IssuedEntry> {
   const { client } = context;
+  const { deadlineMs = client.deadlineMs, signal } =
+    options === undefined ? {} : parseIssueOptions(options);
   const jobRef = parseJobRef(context, userId, options);
-  const { deadlineMs = client.deadlineMs, signal } = options ? parseIssueOptions(options) : {};
 
   const visit: Visit = { jobRef, endsAtMs: client.clock.monotonicMs() + deadlineMs, signal };
   await context.neglect.look(); // before this call leases the entry

@@ -156,13 +156,11 @@ function* recordWithoutLease(
   if (end.state !== "issued") return { outcome: { outcome: "lease-lost", entry } };
   const { cardId } = end.result as StoredCard;
   const current = yield* lockJob(tables, job);
+  const hasCard = current?.state === "issued";
+  if (hasCard && (current.result as StoredCard).cardId === cardId) return { otherJob: current };
   const isOwn = current?.id === job.id || current?.key === job.key;
   if (current === undefined || !isOwn) return { outcome: { outcome: "forgotten-card", cardId } };
-  if (current.state !== "issued") {
-    const { job: settled } = yield* recordEnd(tables, current, end);
-    return { job: settled, outcome };
-  }
-  const isSame = (current.result as StoredCard).cardId === cardId;
-  const another: OutboxOutcome = { outcome: "another-card", entry, cardId };
-  return { otherJob: current, outcome: isSame ? undefined : another };
+  if (hasCard) return { otherJob: current, outcome: { outcome: "another-card", entry, cardId } };
+  const { job: settled } = yield* recordEnd(tables, current, end);
+  return { job: settled, outcome };
 }

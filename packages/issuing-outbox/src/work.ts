@@ -159,11 +159,11 @@ export async function drain(
   workers: Workers,
   options: DrainOptions = {},
 ): Promise<OutboxCounts> {
+  requireKnownNames("drain", options, drainOptionNames);
   const { database, tables, client } = context;
   const { maxMs = endless, maxEntries = endless, onProgress, signal } = options;
   requireNumber("maxMs", maxMs, 0, endless);
   requireInteger("maxEntries", maxEntries, 0, endless);
-  requireKnownNames("drain", options, drainOptionNames);
   requireSignal(signal);
   const workOptions = parseWorkOptions(options, 32);
   requireOpen(context);

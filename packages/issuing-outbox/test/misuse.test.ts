@@ -209,6 +209,8 @@ it("names the arguments of a call that got others", async () => {
   await expect(outbox.issue(1, { signal })).rejects.toThrow("pass controller.signal");
   await expect(outbox.drain({ signal })).rejects.toThrow("pass controller.signal");
   expect(() => outbox.work(null as never)).toThrow("work takes an object: { concurrency,");
+  await expect(outbox.drain(null as never)).rejects.toThrow("drain takes an object: {");
+  await expect(outbox.issue(1, null as never)).rejects.toThrow("issue takes an object: {");
   for (const client of [undefined, outbox, "postgres://localhost/shop"])
     await expect(ensureOutboxTables(client as never)).rejects.toThrow(
       "ensureOutboxTables takes a Pool or connected Client of pg",

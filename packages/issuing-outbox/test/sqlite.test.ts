@@ -11,7 +11,7 @@ import {
   type SqliteDatabase,
 } from "@loyalty-cards/internal/sqlite/database-node";
 import { scratchFile } from "@loyalty-cards/testing/resources";
-import { loseLog, losesLogs, openWatched } from "@loyalty-cards/testing/sqlite-files";
+import { losesWals, loseWal, openWatched } from "@loyalty-cards/testing/sqlite-files";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { sqliteOutbox } from "../src/index.ts";
 import {
@@ -203,13 +203,13 @@ it("sends what another process added before it ended, also when the clock was se
   await run(worker.stop());
 });
 
-it.skipIf(!losesLogs)("rejects each call after another process deleted the log", async () => {
+it.skipIf(!losesWals)("rejects each call after another process deleted the log", async () => {
   const file = scratchFile();
   const { createClient, requests } = createNetwork();
   const outbox = sqliteOutbox({ client: createClient(), file, log: () => {} });
   await outbox.addAll([toEntry(1)]);
   const own = openSqlite(file);
-  loseLog(file);
+  loseWal(file);
   own.exec("BEGIN");
   expect(() => outbox.add(own, toEntry(2))).toThrow("End it with SIGKILL");
   const calls = [

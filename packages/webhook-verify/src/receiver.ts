@@ -120,7 +120,7 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
   /**
    * Responds after `timeoutMs` at the latest, and the work continues. The response depends on it:
    * - while the body is read: 408, and nothing further begins;
-   * - while the secret is loaded: 503, and nothing further begins;
+   * - while the secret is loaded: 503, and the event is not handled;
    * - while the dedupe store or the inbox works: 503, and the handler is not called;
    * - while the handler runs: 503, and its event is accepted when it succeeds.
    */

@@ -105,6 +105,7 @@ describe("a rejected delivery", () => {
   it.each([
     ["an event", signedDelivery(balanceChanged())],
     ["no event", signedDelivery("[]")],
+    ["signed with another secret", signedDelivery(balanceChanged(), { key: "whsec_other" })],
   ])(
     "accepts and logs nothing when the body arrives after the response, and is %s",
     async (_name, late) => {

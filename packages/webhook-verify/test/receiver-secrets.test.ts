@@ -308,7 +308,9 @@ describe("secretMaxAgeSeconds", () => {
   });
 
   it("causes 503 in time when the function hangs, calls it again after ten seconds, and ignores the late result", async () => {
-    const { clock, store, deliver, outcomes } = createAging({ timeoutMs: 100 });
+    const handled: string[] = [];
+    const handler = ({ id }: { id: string }) => void handled.push(id);
+    const { clock, store, deliver, outcomes } = createAging({ timeoutMs: 100, handler });
     await deliver("whsec_old");
     const late = createGate();
     store.current = () => late.opened.then(() => "whsec_old");
@@ -323,5 +325,6 @@ describe("secretMaxAgeSeconds", () => {
     late.open();
     await new Promise(setImmediate); // the remaining promises are already settled
     expect([await deliver(secret), await deliver("whsec_old")]).toEqual([204, 401]);
+    expect(handled).toHaveLength(3); // one for each 204
   });
 });

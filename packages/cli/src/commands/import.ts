@@ -71,5 +71,5 @@ function addMapping(cli: Cli, command: Command, example: string): void {
 
 const notes = [
   "Targets of --map: userId (required), phone, email, name, privacy, marketing and field.KEY. A column that is named like a target needs no --map.",
-  "Consents: a row needs a privacy version. --privacy VERSION alone says that all members accepted it; with a column mapped to privacy, only rows whose value is yes, true or 1 did. Without --privacy that column has the version. Marketing consent is given only by yes, true or 1 in a mapped column; no, false, 0 and empty are no consent, and any other value is a problem of the row.",
+  "Consents: a row needs a privacy version. --privacy VERSION alone says that all members accepted it; with a column mapped to privacy, only rows whose value is yes, true or 1 did. Without --privacy that column has the version, with a digit. Marketing consent is given only by yes, true or 1 in a mapped column; no, false, 0 and empty are no consent, and any other value is a problem of the row.",
 ];

@@ -65,7 +65,6 @@ export async function importFile(
     const { issued: issuedBefore } = await outbox.count();
     const isFirstRun = issuedBefore === 0; // later, a person has already seen the first cards
     const invalid = await read(run, isFirstRun);
-    await requireSameUsers(run);
     await removeOthers(outbox, template, index);
     let sentAsBefore = await addRows(outbox, template, index);
     const startedAtMs = performance.now();
@@ -103,7 +102,7 @@ async function prepare(context: Context, options: ImportOptions, file: string): 
  * @throws {CommandError} for stdin and other pipes of a shell, which have no folder, without it.
  */
 function toFiles(cwd: string, file: string, outbox: string | undefined): report.ImportFiles {
-  if (outbox === undefined && /^-$|^\/dev\//.test(file))
+  if (outbox === undefined && /^-$|^\/dev\/(?:stdin$|fd\/)/.test(file))
     throw new CommandError(
       "A list on stdin needs --outbox FILE: the file has what was sent, so that the same command resumes. The results are written beside it.",
     );
@@ -117,7 +116,8 @@ function toFiles(cwd: string, file: string, outbox: string | undefined): report.
  * @returns the invalid rows, for the file of rejected ones.
  * @throws {CommandError} for a list that the options do not allow to send.
  */
-async function read({ context, options, list, index }: Run, isFirstRun: boolean) {
+async function read(run: Run, isFirstRun: boolean) {
+  const { context, options, list, index } = run;
   const { print } = context;
   const check = new ListCheck();
   const invalid: string[][] = [];
@@ -127,6 +127,7 @@ async function read({ context, options, list, index }: Run, isFirstRun: boolean)
     else invalid.push(report.toRejectedLine(failure));
   }
   print.info(check.format(list.name, print.messageColumns));
+  await requireSameUsers(run); // before the advice to use --yes, which would send the others
   const advice = [];
   if (check.valid === 0) advice.push("Correct the rows.");
   else if (invalid.length > 0 && !options.skipInvalid)

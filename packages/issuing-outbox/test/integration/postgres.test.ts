@@ -399,6 +399,20 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     expect(rows).toEqual([{ one: 1 }]);
   });
 
+  it("holds up no other entry of the template while a callback runs", async () => {
+    const breaker = "SELECT FROM issuing_outbox_entries_breakers FOR UPDATE SKIP LOCKED";
+    const free: unknown[] = [];
+    const { outbox, signUp, weather } = openShop(undefined, {
+      onIssued: async () => void free.push((await pool.query(breaker)).rowCount),
+    });
+    await signUp("1");
+    weather.push(503);
+    expect(await outbox.drain({ maxEntries: 1 })).toMatchObject({ waiting: 1 });
+    await signUp("2");
+    expect(await outbox.issue(2)).toMatchObject({ state: "issued", isDelivered: true });
+    expect(free).toEqual([1]);
+  });
+
   it("records the card without a callback whose query fails, and repeats it", async () => {
     let isFailing = true;
     const { outbox, signUp, outcomes, requests } = openShop(createNetwork(), {

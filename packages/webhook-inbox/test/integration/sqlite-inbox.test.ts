@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { scratchFile } from "@loyalty-cards/testing/resources";
-import { loseLog, losesLogs } from "@loyalty-cards/testing/sqlite-files";
+import { losesWals, loseWal } from "@loyalty-cards/testing/sqlite-files";
 import { createVirtualClock } from "@loyalty-cards/testing/virtual-clock";
 import { createReceiver, signWebhookSync } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -131,13 +131,13 @@ describe.each(engines)("with %s", (name, open) => {
     expect(hasBody()).toBe(false);
   });
 
-  it.skipIf(!losesLogs)("stores nothing after another process deleted the log", async () => {
+  it.skipIf(!losesWals)("stores nothing after another process deleted the log", async () => {
     const recorded = recordOutcomes();
     const file = scratchFile();
     // It is not closed at the end of the test.
     const inbox = sqliteInbox({ file, open, log: () => {}, onOutcome: recorded.onOutcome });
     await put(inbox, balanceChanged("evt_1"));
-    loseLog(file);
+    loseWal(file);
     await expect(put(inbox, balanceChanged("evt_2"))).rejects.toThrow("End it with SIGKILL");
     expect(recorded.of("not-stored")).toHaveLength(1);
     expect(await inbox.health()).toMatchObject({ isReachable: false });

@@ -1,9 +1,9 @@
-/** The log of a SQLite file that another process deletes, because this process lost its locks. */
+/** The WAL of a SQLite file that another process deletes, because this process lost its locks. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { statSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { scratchFile } from "@loyalty-cards/testing/resources";
-import { loseLog, losesLogs, openWatched, useElsewhere } from "@loyalty-cards/testing/sqlite-files";
+import { losesWals, loseWal, openWatched, useElsewhere } from "@loyalty-cards/testing/sqlite-files";
 import { expect, it, onTestFinished } from "vitest";
 import { openLibsql, openSqlite } from "../../sqlite/database-node.ts";
 import { openJobsFile } from "./jobs-file.ts";
@@ -11,7 +11,7 @@ import { openJobsFile } from "./jobs-file.ts";
 const lost = /^The log .*-wal is no longer .* libsql, or fs\.copyFile .* SIGKILL/;
 const hasNodeSqlite = process.getBuiltinModule?.("node:sqlite") !== undefined;
 
-const onPosix = it.skipIf(!losesLogs);
+const onPosix = it.skipIf(!losesWals);
 
 onPosix("refuses the file from then on, before it writes, and does not close it", () => {
   const file = scratchFile();
@@ -21,7 +21,7 @@ onPosix("refuses the file from then on, before it writes, and does not close it"
     openWatched((sql) => executed.push(sql)),
   );
   database.add("1");
-  loseLog(file);
+  loseWal(file);
   executed.length = 0;
   for (const use of [() => database.add("2"), database.list, database.tidy, database.close])
     expect(use).toThrow(lost);
@@ -30,14 +30,14 @@ onPosix("refuses the file from then on, before it writes, and does not close it"
   useElsewhere(file, "SELECT 1 FROM work WHERE name = '1'");
 });
 
-onPosix("rejects a commit whose log was deleted meanwhile", () => {
+onPosix("rejects a commit whose WAL was deleted meanwhile", () => {
   const file = scratchFile();
   const database = openJobsFile(file);
   database.add("1");
   const commit = () =>
     database.write("write", (connection) => {
       database.join(connection, database.toAdded("2"));
-      loseLog(file);
+      loseWal(file);
     });
   expect(commit).toThrow(lost);
   expect(database.list).toThrow(lost);
@@ -48,7 +48,7 @@ onPosix("rejects a statement on a connection of the program, in its transaction"
   const database = openJobsFile(file);
   database.add("1");
   const own = openSqlite(file);
-  loseLog(file);
+  loseWal(file);
   expect(() => database.join(own, database.toAdded("2"))).toThrow(lost);
 });
 
@@ -83,7 +83,7 @@ onPosix("leaves intact what other processes wrote, when it is killed", async () 
   expect(check).toMatchObject({ integrity_check: "ok" });
 });
 
-it("tidies only when the log has something", () => {
+it("tidies only when the WAL has something", () => {
   const file = scratchFile();
   const executed: string[] = [];
   const database = openJobsFile(
@@ -104,7 +104,7 @@ it("tidies only when the log has something", () => {
   reader.prepare("SELECT * FROM work").all();
   reader.prepare("SELECT * FROM work").all();
   database.add("2");
-  database.tidy(); // the reader still needs the log
+  database.tidy(); // the reader still needs the WAL
   expect(statSync(`${file}-wal`).size).toBeGreaterThan(0);
   reader.exec("COMMIT");
   database.tidy();
@@ -115,7 +115,7 @@ it("tidies only when the log has something", () => {
   expect(statSync(`${file}-wal`).size).toBe(0);
 });
 
-it("closes the file although the log cannot be written to it, as on a full disk", () => {
+it("closes the file although the WAL cannot be written to it, as on a full disk", () => {
   const file = scratchFile();
   const database = openJobsFile(file, (name) => {
     const connection = openSqlite(name);
@@ -132,9 +132,9 @@ it("closes the file although the log cannot be written to it, as on a full disk"
   useElsewhere(file, "SELECT 1 FROM work WHERE name = '1'");
 });
 
-/** Starts `log-process.ts` with a file. */
+/** Starts `wal-process.ts` with a file. */
 function startProcess(file: string) {
-  const program = new URL("log-process.ts", import.meta.url).pathname;
+  const program = new URL("wal-process.ts", import.meta.url).pathname;
   const flags = ["--conditions=@loyalty-cards/source", "--import", "tsx"];
   const child: ChildProcess = spawn(process.execPath, [...flags, program, file], {
     stdio: ["pipe", "pipe", "inherit"],
