@@ -291,7 +291,9 @@ describe("a run that stops", () => {
       },
     });
     expect([code, stdout]).toEqual([130, expect.stringMatching(/^Interrupted: 4 rows in/)]);
-    expect(stderr).toMatch(/4 of 5 · waits to repeat requests until (?:[A-Z][a-z]+ \d+ )?\d\d:\d\d[ \n]/);
+    expect(stderr).toMatch(
+      /4 of 5 · waits to repeat requests until (?:[A-Z][a-z]+ \d+ )?\d\d:\d\d[ \n]/,
+    );
   });
 
   it("says how to resume at Ctrl-C at the question", async () => {
