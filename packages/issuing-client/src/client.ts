@@ -9,7 +9,7 @@ import type { EndpointId } from "@loyalty-cards/openapi/endpoints";
 import { type Api, createApi, type paths } from "./api.ts";
 import { configurationError, describeNoText, unknownMember, unknownOption } from "./errors.ts";
 import { createIssueCard, createIssuingSteps } from "./issue-card.ts";
-import { cardLinks, linkOptionNames } from "./links.ts";
+import { cardLinks } from "./links.ts";
 import {
   type CallOptions,
   callOptionNames,
@@ -210,7 +210,7 @@ export function createIssuingClient<Paths extends object = paths>(
       return callCard("setConsent", cardId, { body, read: readChangedConsent, options });
     },
     cardLinks(card, options = {}) {
-      requireKnownNames("cardLinks", options, linkOptionNames, unknownOption);
+      requireKnownNames("cardLinks", options, linkNames, unknownOption);
       const { baseUrl = getService(settings).baseUrl, ...others } = options;
       return cardLinks(card, { ...others, baseUrl });
     },
@@ -221,6 +221,9 @@ export function createIssuingClient<Paths extends object = paths>(
   };
   return withIssuingSteps(client, createIssuingSteps(settings));
 }
+
+type LinksOptions = NonNullable<Parameters<typeof cardLinks>[1]>;
+const linkNames = { baseUrl: true, wallets: true } satisfies OptionNames<LinksOptions>;
 
 type ListQuery = NonNullable<Parameters<IssuingClient["listOperations"]>[1]>;
 const queryNames = { limit: true } satisfies OptionNames<ListQuery>;

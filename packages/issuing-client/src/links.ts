@@ -32,7 +32,7 @@ interface CardLinksOptions {
   wallets?: { first?: string | undefined; second?: string | undefined } | undefined;
 }
 
-export const linkOptionNames = {
+const linkOptionNames = {
   baseUrl: true,
   wallets: true,
 } satisfies OptionNames<CardLinksOptions>;
