@@ -40,7 +40,7 @@ async function isAvailable(name: string, connect: () => Promise<unknown>): Promi
   } catch (error) {
     const message = `${name} is not available (${(error as { code?: string }).code ?? error}).`;
     if (!mayBeMissing) throw new Error(`${message} LOYALTY_CARDS_SERVERS requires it.`);
-    console.error(`SKIPPED: ${message} See README.md of webhook-inbox for how to start it.`);
+    console.error(`SKIPPED: ${message} CONTRIBUTING.md says how to start it.`);
     return false;
   }
 }

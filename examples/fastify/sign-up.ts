@@ -53,7 +53,7 @@ export function addSignUp(
 }
 // #endregion
 
-/** A request with the earlier form may run: the outbox goes on with that one. */
+/** A request with the earlier form may run: the outbox continues to send that form. */
 const mayRun = {
   message:
     "Your earlier form may still be processed. Please send this one again in ten minutes, or ask us.",

@@ -91,8 +91,8 @@ export function* addJob(
   const [known] = yield* findJobs(tables, job);
   // If there is no known job, it was deleted after the insertion found it.
   if (known === undefined) return yield* addJob(tables, job, delayMs);
-  const isTorn = yield* retryTorn(tables, known.id);
-  if (isTorn) yield* putBody(tables, known.id, job.body);
+  const isRetried = yield* retryWithoutBody(tables, known.id);
+  if (isRetried) yield* putBody(tables, known.id, job.body);
   return known;
 }
 
@@ -101,7 +101,7 @@ export function* addJob(
  * ended meanwhile has no body either.
  * @returns whether there was one.
  */
-function* retryTorn({ jobs, bodies, dialect }: JobTables, id: number): Statements<boolean> {
+function* retryWithoutBody({ jobs, bodies, dialect }: JobTables, id: number): Statements<boolean> {
   const rows = yield* queryInTransaction(
     `UPDATE ${jobs}
      SET rank = ${ranks.retry},

@@ -29,9 +29,9 @@ export function isNeglected({ hasLeased, dueForMs = 0, promptDueForMs = 0 }: Neg
  */
 export function* countNeglected(tables: JobTables, topic?: string): Statements<number> {
   const { jobs, breakers } = tables;
-  // Somebody leases when a job has ended, or waits with a rank before that of new jobs, because
-  // only an attempt changes either. `state <> 'waiting'` would use no index, so it is asked as <
-  // and >.
+  // Somebody leases when a job has ended, or waits with a rank before that of new jobs: an attempt
+  // changes either. A job that is added with an earlier attempt looks like that too, and is noticed
+  // later. `state <> 'waiting'` would use no index, so it is asked as < and >.
   const [row] = yield* query(
     `${queuesSql(tables)}
      SELECT

@@ -180,8 +180,8 @@ export function* recordEnd(
 }
 
 /**
- * Returns a job unsent: the attempt did not begin. It is due after `delayMs`, by default as a
- * retry, which goes before new jobs: it was chosen once, and the rank before is not stored.
+ * Returns a job unsent: the attempt did not begin. It is due after `delayMs`. By default it has the
+ * rank of its lease, which for an attempt is that of a retry: the rank before is not stored.
  * `lastattempt` stays the time of this lease, so that a breaker that opens tries others first.
  */
 export const giveBack = (

@@ -44,7 +44,7 @@ const repeatMs = 60_000;
 const known = {
   errors: { email: "There is an account with this address already." },
 };
-/** A request with the earlier form may run: the outbox goes on with that one. */
+/** A request with the earlier form may run: the outbox continues to send that form. */
 const mayRun = {
   errors: {
     form: "Your earlier form may still be processed. Please send this one again in ten minutes.",

@@ -70,7 +70,8 @@ export function createNodeTransport(baseUrl: string): Transport | undefined {
         resolve(fail(error, wasSent));
       });
     });
-    // Node.js sends the body of a DELETE or OPTIONS without its length, as if it were a request.
+    // Node.js sends the body of a DELETE or OPTIONS without its length: the server would read it as
+    // the next request.
     if (input.body !== undefined)
       request.setHeader("content-length", Buffer.byteLength(input.body));
     request.end(input.body);

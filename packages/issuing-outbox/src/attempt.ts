@@ -92,7 +92,7 @@ async function attempt(
     thrown: sent.failure?.thrown,
     lagMs: job.leasedAtMs + getAgeMs(job, client.clock) - job.addedAtMs,
   });
-  const recording = { job, end, outcome, recordEnd: recordAttempt, transact };
+  const recording = { job, end, outcome, settle: recordAttempt, transact };
   const recorded = await recordWithCallback(context, recording);
   const isOwnCard = sent.value !== undefined && sent.value.id === recorded.entry?.cardId;
   return isOwnCard ? { ...recorded, card: sent.value } : recorded;
@@ -109,7 +109,7 @@ function repeatCallback(
     end: { state, result, error, effect: "unchanged" },
     outcome: { outcome: "delivered", entry: toRef(job) },
     endedForMs: leasedAtMs - endedAtMs,
-    recordEnd: recordAttempt,
+    settle: recordAttempt,
     transact,
   });
 }

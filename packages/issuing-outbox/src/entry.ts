@@ -11,8 +11,8 @@ import type {
 } from "@loyalty-cards/issuing-client";
 
 /**
- * `unknown`: a card may exist, and the service has forgotten the key. A person decides, with
- * `resolve`.
+ * `unknown`: a card may exist, and no request can find out, because the service may have forgotten
+ * the key, or kept responding 409. A person decides, with `resolve`.
  */
 export type OutboxState = "waiting" | "issued" | "rejected" | "unknown";
 
@@ -81,7 +81,7 @@ export interface OutboxEntry {
    * True when there is no such callback.
    */
   isDelivered?: boolean;
-  /** Why the last attempt did not issue the card. Erased with the form. */
+  /** Why the last attempt did not issue the card. Erased with the form, or after its callback. */
   error?: OutboxEntryError;
   addedAt: Date;
 }

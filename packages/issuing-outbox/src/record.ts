@@ -27,7 +27,7 @@ interface Recording {
   /** How long ago the entry ended whose callback is repeated. Default 0. */
   endedForMs?: number;
   /** Records the end of the job: `recordAttempt` for an attempt. */
-  recordEnd(tables: JobTables, job: Job, end: End): Statements<RecordedEnd>;
+  settle(tables: JobTables, job: Job, end: End): Statements<RecordedEnd>;
   /** Runs the transaction in which it is recorded. */
   transact: OutboxDatabase["transact"];
 }
@@ -131,7 +131,7 @@ function* recordAndCall(
   callback?: ShopCallback,
 ): Statements<Committed> {
   const { job, end, outcome } = recording;
-  const recorded = yield* recording.recordEnd(tables, job, end);
+  const recorded = yield* recording.settle(tables, job, end);
   const committed: Committed =
     recorded.job === undefined
       ? yield* recordWithoutLease(tables, recording)

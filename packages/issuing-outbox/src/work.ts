@@ -105,8 +105,8 @@ function* leaseNext(tables: JobTables, limit: number, leaseMs: number): Statemen
 }
 
 /**
- * @returns a function that erases the forms whose retention is over, each ten minutes, for about a
- * second at a time.
+ * @returns a function that erases the forms whose retention is over, every ten minutes, for about
+ * a second at a time.
  */
 function createSweep({ database, tables, client, retentionMs, lifecycle }: OutboxContext) {
   const { clock } = client;

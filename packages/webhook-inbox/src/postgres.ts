@@ -114,8 +114,9 @@ export async function markProcessed(
 
 /**
  * Records an event as the newest of its key.
- * @returns false when a newer event of the key was recorded before. Of two events with the same
- * `createdAt` the one with the greater id is the newer, which is arbitrary if ids are random ([spec
+ * @returns false when this event or a newer one of the key was recorded before. Of two events with
+ * the same `createdAt` the one with the greater id is newer, which is arbitrary if ids are random
+ * ([spec
  * 6.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-6-1)): read the card with
  * `getCard` where that matters.
  * @throws {TypeError} for a client that is not in a transaction, for a `createdAt` that is not a

@@ -11,9 +11,6 @@ import { root } from "../../run.ts";
 const { config } = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile);
 const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root);
 
-/** A type guard, whose name shows its use. */
-const withoutExample = ["isIssuingError"];
-
 const program = ts.createProgram(
   entryPoints.map(({ source }) => source),
   options,
@@ -102,8 +99,7 @@ it("every exported function has an example that uses it, and every example compi
       const isFunction =
         (symbol.flags & ts.SymbolFlags.Value) !== 0 &&
         checker.getTypeOfSymbol(symbol).getCallSignatures().length > 0;
-      if (isFunction && !own[0]?.includes(exported.name) && !withoutExample.includes(exported.name))
-        missing.push(`${name}: ${exported.name}`);
+      if (isFunction && !own[0]?.includes(exported.name)) missing.push(`${name}: ${exported.name}`);
       for (const [index, example] of own.entries())
         examples.set(
           join(root, "packages", name, `test/example-${exported.name}-${index}.ts`),

@@ -49,7 +49,7 @@ export interface RunFacts extends ServiceState {
   readonly isNew: boolean;
   /** How many issued cards have other field values than those sent. */
   differing: number;
-  /** Whether the service may have received a request. */
+  /** Whether an attempt did not end with an error that ends the run. */
   hasSent: boolean;
 }
 

@@ -112,7 +112,7 @@ export function startEventWorker(
   async function run(job: LeasedJob, signal: AbortSignal): Promise<void> {
     const attempt = Math.min(job.attempts, maxAttempts);
     const stored = parseStoredEvent(job.body);
-    if (stored === undefined) return buryDamaged(job, attempt);
+    if (stored === undefined) return recordDamaged(job, attempt);
     const { event, body, receivedAt } = stored;
     const facts = { event: { id: event.id, type: event.type }, attempt };
     const startedMs = performance.now();
@@ -139,7 +139,7 @@ export function startEventWorker(
     database.runEach(giveBack(tables, job, { rank: job.runsAlone ? ranks.retry : ranks.new }));
 
   /** No attempt can read the event. A new delivery of it replaces the dead letter. */
-  function buryDamaged(job: LeasedJob, attempt: number): void {
+  function recordDamaged(job: LeasedJob, attempt: number): void {
     const error = withSafeMessage(new Error("The stored event is damaged."));
     const end = { ...dead, error: describe(error) };
     if (database.runEach(settleJob(tables, job, end)).job === undefined) return;
