@@ -18,8 +18,6 @@ import { logRequests, logUnrouted, toLoggedBody } from "./traffic-log.ts";
 export function addApi(app: App, backend: Backend): void {
   const { domain } = backend;
   const middleware = [
-    // The body is read before the key is checked, because the log has the body of a 401 too.
-    readBody,
     authenticate(domain),
     // This is before the faults, because one of them responds to a second request with the key of a
     // running one.
@@ -27,13 +25,15 @@ export function addApi(app: App, backend: Backend): void {
     injectFaults(domain),
     parseBody,
   ];
-  for (const [name, { method, path }] of Object.entries(endpoints)) {
+  for (const [name, { method, path, hasBody }] of Object.entries(endpoints)) {
     const endpointId = name as EndpointId;
     const handle = handlers[endpointId];
     app.on(
       method,
       `/api/v1${path.replace(/\{\w+\}/, ":id")}`,
       logRequests(backend, endpointId),
+      // The body is read before the key is checked, because the log has the body of a 401 too.
+      ...(hasBody ? [readBody] : []),
       ...middleware,
       (c) => respond(c, handle(domain, c)),
     );
@@ -55,7 +55,6 @@ export function addApi(app: App, backend: Backend): void {
 
 const readBody: Middleware = async (c, next) => {
   const { entry } = c.var;
-  if (!endpoints[entry.operation as EndpointId].hasBody) return next();
   const { value: text, failure } = await readText(c);
   if (failure !== undefined) return respond(c, problemReply(failure));
   c.set("text", text);
