@@ -32,12 +32,12 @@ export const isRedirect = (status: number): boolean => status >= 300 && status <
 /**
  * Decides whether a response is usable: JSON, and for `client.api` an empty body or what the
  * content type says.
- * @param dateMs the date, from which a `Retry-After` with a date is counted.
+ * @param nowMs the date, from which a `Retry-After` with a date is counted.
  */
 export function readResponse(
   response: HttpResponse,
   endpoint: EndpointId | "api",
-  dateMs: number,
+  nowMs: number,
 ): AttemptResult {
   const { status } = response;
   if (isRedirect(status))
@@ -47,15 +47,15 @@ export function readResponse(
     );
   if (!(status >= 200 && status < 600))
     return unusable(status, `the invalid status ${status}.`, { isRetryable: true });
-  return status >= 400 ? readError(response, dateMs) : readSuccess(response, endpoint);
+  return status >= 400 ? readError(response, nowMs) : readSuccess(response, endpoint);
 }
 
 /** The status of an error is enough when its body cannot be read. */
-function readError(response: HttpResponse, dateMs: number): AttemptResult {
+function readError(response: HttpResponse, nowMs: number): AttemptResult {
   const { status, header, headers, body } = response;
   const received = withoutByteOrderMark(body.value ?? "");
   const text = isDecodedCorrectly(header, received) ? received : "";
-  const retryAfterMs = parseRetryAfter(header("retry-after"), dateMs);
+  const retryAfterMs = parseRetryAfter(header("retry-after"), nowMs);
   return { value: { status, header, headers, text, json: parseJson(text), retryAfterMs } };
 }
 
@@ -121,12 +121,12 @@ function parseJson(text: string): unknown {
  * Reads `Retry-After`, seconds or a date (RFC 9110, 10.2.3).
  * @returns milliseconds from now, 0 for a date in the past; undefined without a valid one.
  */
-export function parseRetryAfter(header: string | null, dateMs: number): number | undefined {
+export function parseRetryAfter(header: string | null, nowMs: number): number | undefined {
   const value = header?.trim() ?? "";
   if (/^\d{1,12}$/.test(value)) return Number(value) * 1000;
   if (!/^[A-Z][a-z]{2,8},? /.test(value)) return undefined; // Date.parse reads other text too
   const atMs = Date.parse(value.endsWith("GMT") ? value : `${value} GMT`);
-  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - dateMs);
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
 }
 
 /**

@@ -49,6 +49,28 @@ export interface CallState {
   readonly outcome: Outcome;
 }
 
+/** The state before the first attempt. */
+export function createState(
+  {
+    method,
+    idempotencyKey,
+    earlier = "none",
+  }: { method: string; idempotencyKey?: string | undefined; earlier?: EarlierAttempts },
+  { maxRetries, endsAtMs, random }: Pick<CallState, "maxRetries" | "endsAtMs" | "random">,
+): CallState {
+  return {
+    isIdempotent: isIdempotent(method, idempotencyKey),
+    hasKey: idempotencyKey !== undefined,
+    earlier,
+    maxRetries,
+    endsAtMs,
+    random,
+    attempts: 0,
+    countedAttempts: 0,
+    outcome: earlier === "may-have-issued" ? "unknown" : "not-sent",
+  };
+}
+
 /** Why a call ends. */
 type EndReason =
   | "success"

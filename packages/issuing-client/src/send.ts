@@ -11,7 +11,7 @@ import { sleep, waitWithin } from "./clock.ts";
 import { IssuingError } from "./errors.ts";
 import type { CallSettings } from "./options.ts";
 import { type AttemptResult, getRequestId, readResponse, type UsableResponse } from "./response.ts";
-import { type CallState, decideNext, isIdempotent } from "./retry.ts";
+import { type CallState, createState, decideNext } from "./retry.ts";
 import { type AttemptFailure, type HttpRequest, notSent } from "./transport.ts";
 
 /**
@@ -114,23 +114,6 @@ async function attemptUntilEnd(
     await sleep(delayMs, settings);
   }
   return result ?? exceedLimit("deadline", settings);
-}
-
-function createState(
-  { method, idempotencyKey, earlier = "none" }: Call,
-  { maxRetries, endsAtMs, random }: CallSettings,
-): CallState {
-  return {
-    isIdempotent: isIdempotent(method, idempotencyKey),
-    hasKey: idempotencyKey !== undefined,
-    earlier,
-    maxRetries,
-    endsAtMs,
-    random,
-    attempts: 0,
-    countedAttempts: 0,
-    outcome: earlier === "may-have-issued" ? "unknown" : "not-sent",
-  };
 }
 
 /** @throws the reason of the caller's signal when it has aborted. */

@@ -6,11 +6,11 @@ import { maxTimerMs, requireInteger } from "@loyalty-cards/internal/limits";
 import { createInboxReport, type ReportOptions, reportOptionNames } from "./outcomes.ts";
 import { createPut, type ReplayableInbox, requireEventId, untilAborted } from "./put.ts";
 import {
+  parseRetentionSeconds,
   requireSource,
   toEventKey,
   toJobData,
   toJobId,
-  validateRetention,
 } from "./stored-event.ts";
 
 interface BullmqJob {
@@ -96,7 +96,7 @@ export async function bullmqInbox(
   requireSource(source);
   requireInteger("maxAttempts", maxAttempts, 1, Number.MAX_SAFE_INTEGER);
   requireInteger("timeoutMs", timeoutMs, 1, maxTimerMs);
-  const age = validateRetention(options.retentionSeconds);
+  const age = parseRetentionSeconds(options.retentionSeconds);
   const report = createInboxReport(options);
   await untilAborted(AbortSignal.timeout(timeoutMs), () => queue.waitUntilReady()).catch(
     (cause: unknown) => {

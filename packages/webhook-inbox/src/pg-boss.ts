@@ -10,10 +10,10 @@ import { createInboxReport, type ReportOptions, reportOptionNames } from "./outc
 import { createPut, type ReplayableInbox, requireEventId } from "./put.ts";
 import {
   maxColumn,
+  parseRetentionSeconds,
   requireSource,
   toEventKey,
   toJobData,
-  validateRetention,
 } from "./stored-event.ts";
 
 /** The methods of a started `PgBoss` of version 11 or 12 that the inbox calls. */
@@ -95,7 +95,7 @@ export async function pgBossInbox(
   const { queue, source = "", maxAttempts = 21 } = options;
   requireSource(source);
   requireInteger("maxAttempts", maxAttempts, 1, maxColumn);
-  const retentionSeconds = validateRetention(options.retentionSeconds);
+  const retentionSeconds = parseRetentionSeconds(options.retentionSeconds);
   const report = createInboxReport(options);
   // Without a listener, an `error` event of pg-boss, such as for a closed connection, ends the
   // process.

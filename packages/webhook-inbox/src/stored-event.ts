@@ -108,7 +108,7 @@ export const maxColumn = 2 ** 31 - 1;
  * @throws {TypeError} for a retention under which a late duplicate would be processed as a new
  * event, and for one that a queue cannot store.
  */
-export function validateRetention(seconds: unknown = 14 * 24 * 3600): number {
+export function parseRetentionSeconds(seconds: unknown = 14 * 24 * 3600): number {
   if (typeof seconds !== "number" || !(seconds >= retryHorizonSeconds))
     throw createTypeError(
       `retentionSeconds is ${String(seconds)}; it must be at least ${retryHorizonSeconds} seconds (8 h 37 min), because the ` +

@@ -23,9 +23,9 @@ import { createInboxReport } from "../outcomes.ts";
 import { createPut, requireEventId } from "../put.ts";
 import {
   formatStoredEvent,
+  parseRetentionSeconds,
   parseStoredEvent,
   requireSource,
-  validateRetention,
 } from "../stored-event.ts";
 import {
   drainOptionNames,
@@ -184,7 +184,7 @@ function createContext(options: SqliteInboxOptions): InboxContext {
   requireKnownNames("testing of sqliteInbox", testing, testingNames);
   const { clock = Date as TestClock, random = Math.random } = testing;
   requireFileName("sqliteInbox", file);
-  const retentionMs = validateRetention(options.retentionSeconds) * 1000;
+  const retentionMs = parseRetentionSeconds(options.retentionSeconds) * 1000;
   const now = () => clock.now();
   const database = createSqliteDatabase({
     openFile: () => openDurableFile("sqliteInbox", file, open, prepareTables),
