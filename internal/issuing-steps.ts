@@ -16,7 +16,8 @@ export interface KeyedRequest extends PreparedRequest {
   idempotencyKey: string;
   /**
    * How long ago the key was used first: 0 before its first use, negative by a clock that was
-   * ahead. The request is not sent when it is unknown, which is Infinity.
+   * ahead, Infinity when unknown. The outbox counts to the end of its attempt, which is not made
+   * when the service may have forgotten the key by then.
    */
   keyAgeMs: number;
 }

@@ -46,7 +46,11 @@ export const createIssueCard =
     const { idempotencyNamespace: namespace } = settings;
     const idempotencyKey =
       typeof key === "string" ? key : await deriveKey({ ...key, templateId, namespace });
-    return sendCard({ ...prepared, idempotencyKey, keyAgeMs }, callSettings, "may-have-issued");
+    const keyed = { ...prepared, idempotencyKey, keyAgeMs };
+    // No attempt of this call comes after the service has forgotten the key.
+    const keyEndsAtMs = callSettings.clock.monotonicMs() + getRemainingRetentionMs(keyed);
+    const endsAtMs = Math.min(callSettings.endsAtMs, keyEndsAtMs);
+    return sendCard(keyed, { ...callSettings, endsAtMs }, "may-have-issued");
   };
 
 /** @throws {IssuingError} `configuration` for arguments in another order. */
@@ -63,18 +67,14 @@ const describeType = (value: unknown) =>
   typeof value === "object" ? "an object" : `of type ${typeof value}`;
 
 /**
- * Sends a prepared request under its key, while the service still stores the key.
+ * Sends a prepared request under its key.
  * @param earlier what the attempts before this call mean, when there were some.
  */
 function sendCard<Fields>(
-  request: KeyedRequest,
+  { templateId, body, idempotencyKey, keyAgeMs }: KeyedRequest,
   settings: CallSettings,
   earlier: EarlierAttempts,
 ): Promise<Card<Fields>> {
-  const { clock } = settings;
-  const { templateId, body, idempotencyKey, keyAgeMs } = request;
-  const remainingMs = getRemainingRetentionMs(request);
-  const endsAtMs = Math.min(settings.endsAtMs, clock.monotonicMs() + remainingMs);
   const call = createCall<Card<Fields>>("issueCard", templateId, {
     body,
     idempotencyKey,
@@ -82,7 +82,7 @@ function sendCard<Fields>(
     read: readCard<Fields>,
     findDifferentFields: (card) => getDifferentFields(JSON.parse(body).fieldValues, card),
   });
-  return send(call, { ...settings, endsAtMs });
+  return send(call, settings);
 }
 
 /**
@@ -118,6 +118,7 @@ export function createIssuingSteps(settings: Settings): IssuingSteps<Card> {
     deriveKey: (input) => deriveKeySync({ ...input, namespace: idempotencyNamespace }),
     async send(request, options = {}) {
       const callSettings = parseCallOptions({ ...options, maxRetries: 0 }, settings);
+      getRemainingRetentionMs(request); // throws when none is left
       return sendCard<FieldValues>(request, callSettings, "judged-by-caller");
     },
   };

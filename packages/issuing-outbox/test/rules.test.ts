@@ -86,6 +86,18 @@ describe("the 24 hours of a key", () => {
     expect(getUserCard("1")).toBeNull();
   });
 
+  // G2
+  it("leave an attempt that begins right before their end its whole time", async () => {
+    const { outbox, signUp, weather, requests, run, clock } = openVirtualShop();
+    await run(signUp("1"));
+    weather.push("lost", () => clock.wait(5_000));
+    await run(outbox.issue(1, { deadlineMs: 100 }));
+    const { nextExpiryAt } = await outbox.count();
+    await clock.pass(Number(nextExpiryAt) - clock.now() - 1_000);
+    expect(await run(outbox.drain())).toMatchObject({ issued: 1, unknown: 0 });
+    expect(requests).toHaveLength(2);
+  });
+
   it("count from firstAttemptAt of add", async () => {
     const { outbox, requests, run, clock } = openVirtualShop();
     const add = (userId: number, firstAttemptAt: number) =>
