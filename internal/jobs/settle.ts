@@ -38,7 +38,7 @@ export interface End {
 }
 
 /** What became of the row of a job whose end is recorded. */
-export interface RecordedEnd {
+export interface SettledRow {
   /** Absent when the lease is no longer that of this attempt. */
   job?: Job | undefined;
   /** How many jobs of the topic have failed. Without the row of the job that is not known. */
@@ -50,14 +50,14 @@ export interface RecordedEnd {
 export interface Settled {
   job?: Job | undefined;
   /** What the breaker of the topic does, if it does something. */
-  breaker?: RecordedEnd["breaker"] | "closes";
+  breaker?: SettledRow["breaker"] | "closes";
 }
 
 /** Records how an attempt ended, and what it says of its topic. */
 export function* settleJob(tables: JobTables, job: LeasedJob, end: End): Statements<Settled> {
-  const recorded = yield* recordAttempt(tables, job, end);
-  const breaker = yield* concludeTopic(tables, job, { end, recorded });
-  return { job: recorded.job, breaker };
+  const row = yield* settleAttempt(tables, job, end);
+  const breaker = yield* settleTopic(tables, job, { end, row });
+  return { job: row.job, breaker };
 }
 
 /** How long a job rests when its topic is paused: as long as a drain waits. */
@@ -67,25 +67,25 @@ export const maxRestMs = 10_000;
  * Records how an attempt ended, and counts its failure. The job is locked before the breaker: a
  * transaction of the user may have the job for long, and others need the breaker meanwhile.
  */
-export function* recordAttempt(
+export function* settleAttempt(
   tables: JobTables,
   job: LeasedJob,
   end: End,
-): Statements<RecordedEnd> {
+): Statements<SettledRow> {
   const { finding } = end;
-  if (typeof finding !== "object") return yield* recordEnd(tables, job, end);
+  if (typeof finding !== "object") return yield* settleRow(tables, job, end);
   yield* lockJob(tables, job);
   // A failure is counted before it is recorded, because the delay of the job depends on the
   // breaker: a probe does not wait for it, and when the breaker closes, the job is tried soon. Not
   // at once: jobs that make the service fail would open the breaker again.
   const breaker = yield* recordFailure(tables, job, finding);
   const waitsForProbe = breaker !== "counts" && end.rank === ranks.retry;
-  const recorded = yield* recordEnd(
+  const row = yield* settleRow(
     tables,
     job,
     waitsForProbe ? { ...end, delayMs: Math.min(end.delayMs ?? 0, maxRestMs) } : end,
   );
-  return { ...recorded, breaker };
+  return { ...row, breaker };
 }
 
 /**
@@ -93,16 +93,16 @@ export function* recordAttempt(
  * step: a callback before it can take long, and others need the breaker meanwhile.
  * @returns what the breaker did.
  */
-export function* concludeTopic(
+export function* settleTopic(
   tables: JobTables,
   job: Pick<LeasedJob, "topic" | "probe">,
-  { end: { finding }, recorded }: { end: End; recorded: RecordedEnd },
+  { end: { finding }, row }: { end: End; row: SettledRow },
 ): Statements<Settled["breaker"]> {
   const isProbe = job.probe !== undefined;
   if (finding === undefined) yield* withdrawProbe(tables, job);
   // Mostly no job of the topic has failed.
-  const hasNoFailures = recorded.job !== undefined && recorded.failures === 0 && !isProbe;
-  if (finding !== "works" || hasNoFailures) return recorded.breaker;
+  const hasNoFailures = row.job !== undefined && row.failures === 0 && !isProbe;
+  if (finding !== "works" || hasNoFailures) return row.breaker;
   // A probe that worked waits for the lock: nobody else may close the breaker for minutes.
   const { lockRows, lockFreeRows } = tables.dialect;
   const wasOpen = yield* closeBreaker(tables, job.topic, isProbe ? lockRows : lockFreeRows);
@@ -139,11 +139,11 @@ function formatJson(value: unknown): string | null {
  * Records how a job ended, without what that says of its topic. A job without a lease ends when a
  * person has found out what became of it, or when a card arrives after the lease was lost.
  */
-export function* recordEnd(
+export function* settleRow(
   tables: JobTables,
   { id, lease }: Job,
   end: End,
-): Statements<RecordedEnd> {
+): Statements<SettledRow> {
   const { state, rank, delayMs = 0 } = end;
   const [row] = yield* query(
     `UPDATE ${tables.jobs}

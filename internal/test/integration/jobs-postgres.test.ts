@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { addJob, addJobs } from "../../jobs/add.ts";
 import { leaseDue, leaseProbe } from "../../jobs/lease.ts";
 import { createPostgresDatabase } from "../../jobs/postgres.ts";
-import { concludeTopic, type End, recordAttempt, settleJob } from "../../jobs/settle.ts";
+import { type End, settleAttempt, settleJob, settleTopic } from "../../jobs/settle.ts";
 import type { LeasedJob } from "../../jobs/tables.ts";
 import {
   advance,
@@ -98,9 +98,9 @@ describe.skipIf(!isPostgresThere)("jobs of several processes in PostgreSQL", () 
     const lockBreaker = "SELECT FROM work_breakers FOR UPDATE SKIP LOCKED";
     const call = async () => (free = (await user.query(lockBreaker)).rowCount);
     await run(function* () {
-      const recorded = yield* recordAttempt(tables, worked, done);
+      const row = yield* settleAttempt(tables, worked, done);
       yield { name: "onIssued", call };
-      yield* concludeTopic(tables, worked, { end: done, recorded });
+      yield* settleTopic(tables, worked, { end: done, row });
     });
     user.release();
     const breakers = await pool.query("SELECT FROM work_breakers");

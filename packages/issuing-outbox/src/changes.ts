@@ -16,7 +16,7 @@ import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { makeJobDue, restartJob, retryJob } from "@loyalty-cards/internal/jobs/add";
 import { deleteJob } from "@loyalty-cards/internal/jobs/erase";
 import { getNowMs } from "@loyalty-cards/internal/jobs/read";
-import { recordEnd } from "@loyalty-cards/internal/jobs/settle";
+import { settleRow } from "@loyalty-cards/internal/jobs/settle";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import type { Job, JobRef } from "@loyalty-cards/internal/jobs/tables";
 import { keyLifetimeMs } from "@loyalty-cards/internal/key-retention";
@@ -150,7 +150,7 @@ export async function resolve(
     *settle(_tables, _job, end) {
       // Somebody else may have resolved the entry since it was read.
       const job = requireUnknown(yield* lockExistingJob(tables, jobRef));
-      return yield* recordEnd(tables, job, end);
+      return yield* settleRow(tables, job, end);
     },
     transact: database.transact,
   });

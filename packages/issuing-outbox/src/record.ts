@@ -3,11 +3,11 @@
  */
 import { withJitter } from "@loyalty-cards/internal/jobs/backoff";
 import {
-  concludeTopic,
   type End,
-  type RecordedEnd,
-  recordEnd,
   type Settled,
+  type SettledRow,
+  settleRow,
+  settleTopic,
 } from "@loyalty-cards/internal/jobs/settle";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import { type Job, type JobTables, ranks } from "@loyalty-cards/internal/jobs/tables";
@@ -26,8 +26,8 @@ interface Recording {
   outcome?: OutboxOutcome | undefined;
   /** How long ago the entry ended whose callback is repeated. Default 0. */
   endedForMs?: number;
-  /** Records the end of the job: `recordAttempt` for an attempt. */
-  settle(tables: JobTables, job: Job, end: End): Statements<RecordedEnd>;
+  /** Records the end of the job: `settleAttempt` for an attempt. */
+  settle(tables: JobTables, job: Job, end: End): Statements<SettledRow>;
   /** Runs the transaction in which it is recorded. */
   transact: OutboxDatabase["transact"];
 }
@@ -90,7 +90,9 @@ async function record(
 ): Promise<Recorded> {
   const { end } = recording;
   const { template } = toRef(recording.job);
-  const committed = await recording.transact(() => recordAndCall(tables, recording, callback));
+  const committed = await recording.transact(() =>
+    recordInTransaction(tables, recording, callback),
+  );
   const { breaker, outcome } = committed;
   if (breaker === "opens" && typeof end.finding === "object")
     report({ outcome: "paused", template, reason: end.finding.reason });
@@ -125,22 +127,22 @@ interface Committed extends Settled {
 }
 
 /** Records the end, and calls the callback, if the job is still that of this attempt. */
-function* recordAndCall(
+function* recordInTransaction(
   tables: JobTables,
   recording: Recording,
   callback?: ShopCallback,
 ): Statements<Committed> {
   const { job, end, outcome } = recording;
-  const recorded = yield* recording.settle(tables, job, end);
+  const row = yield* recording.settle(tables, job, end);
   const committed: Committed =
-    recorded.job === undefined
+    row.job === undefined
       ? yield* recordWithoutLease(tables, recording)
-      : { job: recorded.job, outcome };
+      : { job: row.job, outcome };
   if (committed.job !== undefined && callback !== undefined) {
     const entry = toEntry(committed.job) as never;
     yield { name: callback.name, call: (transaction) => callback.call(entry, transaction) };
   }
-  const breaker = yield* concludeTopic(tables, job, { end, recorded });
+  const breaker = yield* settleTopic(tables, job, { end, row });
   return { ...committed, breaker };
 }
 
@@ -161,6 +163,6 @@ function* recordWithoutLease(
   const isOwn = current?.id === job.id || current?.key === job.key;
   if (current === undefined || !isOwn) return { outcome: { outcome: "forgotten-card", cardId } };
   if (hasCard) return { otherJob: current, outcome: { outcome: "another-card", entry, cardId } };
-  const { job: settled } = yield* recordEnd(tables, current, end);
+  const { job: settled } = yield* settleRow(tables, current, end);
   return { job: settled, outcome };
 }
