@@ -107,13 +107,13 @@ function formatHint(
   if (code === "forbidden") return "this apiKey is not allowed to do that.";
   if (code !== "not-found") return undefined;
   const { pathname } = new URL(baseUrl);
-  const missing = describeMissing(call, baseUrl);
+  const missing = describeUnknownId(call, baseUrl);
   if (pathname !== "/")
     return `baseUrl has the path ${pathname}, which must be one of the service, not of its console. Or ${missing}`;
   return isOfService ? missing : `are address and port of baseUrl right? Or ${missing}`;
 }
 
-function describeMissing({ endpoint, id = "" }: Call, baseUrl: string): string {
+function describeUnknownId({ endpoint, id = "" }: Call, baseUrl: string): string {
   const quoted = JSON.stringify(id.slice(0, 100)); // a longer id is text that was pasted by mistake
   return endpoint === "issueCard"
     ? `template ${quoted} does not exist or is archived. Copy the id of a template from the service's console at ${baseUrl}.`

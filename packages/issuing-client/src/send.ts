@@ -12,6 +12,7 @@ import { IssuingError } from "./errors.ts";
 import type { CallSettings } from "./options.ts";
 import { type AttemptResult, getRequestId, readResponse, type UsableResponse } from "./response.ts";
 import { type CallState, createState, decideNext } from "./retry.ts";
+import { describeMissing } from "./runtime.ts";
 import { type AttemptFailure, type HttpRequest, notSent } from "./transport.ts";
 
 /**
@@ -179,7 +180,8 @@ function readValue<Value>(
 async function getApiKey(settings: CallSettings): Promise<Result<string, AttemptFailure>> {
   const { apiKey, clock, signal, endsAtMs } = settings;
   if (typeof apiKey === "string") return { value: apiKey };
-  const callFunction = async () => ({ value: await apiKey?.() });
+  if (apiKey === undefined) return notSent(describeMissing("apiKey", "LOYALTY_API_KEY"));
+  const callFunction = async () => ({ value: await apiKey() });
   let key: Result<unknown, AttemptFailure>;
   try {
     key = await waitWithin<Result<unknown, AttemptFailure>>(callFunction(), {
@@ -195,10 +197,9 @@ async function getApiKey(settings: CallSettings): Promise<Result<string, Attempt
   if (key.failure !== undefined) return key;
   const returned = key.value ?? "";
   const isNothing = typeof returned === "string" && returned.trim() === "";
-  if (isNothing && apiKey !== undefined) return missKey("returned nothing; nothing was sent.");
-  const { value, failure } = readApiKey(key.value);
-  if (failure === undefined) return { value };
-  return apiKey === undefined ? notSent(failure) : missKey(`returned no key: ${failure}`);
+  if (isNothing) return missKey("returned nothing; nothing was sent.");
+  const { value, failure } = readApiKey(returned);
+  return failure === undefined ? { value } : missKey(`returned no key: ${failure}`);
 }
 
 /** The function has no key now. A later call may get it. */
