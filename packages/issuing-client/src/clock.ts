@@ -1,8 +1,7 @@
 /** The clock of the system, and waits that end at a time limit or when the caller aborts. */
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
 import { maxTimerMs } from "@loyalty-cards/internal/limits";
-import type { Clock } from "@loyalty-cards/internal/timers";
-import { startBackgroundTimer } from "@loyalty-cards/internal/timers";
+import { type Clock, startBackgroundTimer } from "@loyalty-cards/internal/timers";
 
 export const systemClock: Clock = {
   now: Date.now,

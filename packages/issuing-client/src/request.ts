@@ -4,19 +4,9 @@
  */
 import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import type { PreparedRequest } from "@loyalty-cards/internal/issuing-steps";
-import {
-  describeUnknownName,
-  type OptionNames,
-  requireKnownNames,
-} from "@loyalty-cards/internal/known-options";
+import { describeUnknownName, type OptionNames } from "@loyalty-cards/internal/known-options";
 import type { FieldValues, Customer as WireCustomer } from "@loyalty-cards/openapi/types";
-import {
-  configurationError,
-  describeNoText,
-  type IssuingError,
-  isPromise,
-  unknownMember,
-} from "./errors.ts";
+import { configurationError, describeNoText, type IssuingError, isPromise } from "./errors.ts";
 import { type KeyOptions, keyOptionNames } from "./idempotency.ts";
 import { type CallOptions, callOptionNames } from "./options.ts";
 
@@ -125,9 +115,11 @@ const customerNames = {
   name: true,
   consents: true,
 } satisfies OptionNames<Customer>;
+const customerMembers = { names: customerNames, noun: "member" } as const;
 
 const consentNames = { privacy: true, marketing: true } satisfies OptionNames<Customer["consents"]>;
-const versionNames = { version: true } as const;
+const consentMembers = { names: consentNames, noun: "member" } as const;
+const versionMembers = { names: { version: true }, noun: "member" } as const;
 
 /**
  * Validates template and request, and returns what is sent.
@@ -145,7 +137,9 @@ export function prepareRequest(
   const { customer, fieldValues = {} } = request ?? {};
   if (typeof customer !== "object" || customer === null)
     throw configurationError(describeMissingCustomer(request));
-  requireKnownNames("customer", customer, customerNames, unknownMember);
+  for (const name of Object.keys(customer))
+    if (!Object.hasOwn(customerNames, name))
+      throw configurationError(describeUnknownName("customer", name, customerMembers));
   const { phone, email, name, consents } = customer;
   checkConsents(consents);
   checkFieldValues(fieldValues);
@@ -195,9 +189,14 @@ function checkConsents(
       `customer.consents.privacy.version ${describeNoText(version)}: set the version of the privacy text that the user accepted, such as customer: { consents: { privacy: { version: "2026-01" } } }.`,
     );
   if (consents?.marketing !== undefined) checkMarketing(consents.marketing);
-  requireKnownNames("customer.consents", consents ?? {}, consentNames, unknownMember);
-  for (const [name, consent] of Object.entries(consents ?? {}))
-    requireKnownNames(`customer.consents.${name}`, consent ?? {}, versionNames, unknownMember);
+  for (const [name, consent] of Object.entries(consents ?? {})) {
+    const owner = "customer.consents";
+    if (!Object.hasOwn(consentNames, name))
+      throw configurationError(describeUnknownName(owner, name, consentMembers));
+    for (const member of Object.keys(Object(consent)))
+      if (member !== "version")
+        throw configurationError(describeUnknownName(`${owner}.${name}`, member, versionMembers));
+  }
 }
 
 function checkMarketing(marketing: unknown): void {

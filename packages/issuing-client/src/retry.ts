@@ -155,15 +155,14 @@ const isRetryable = (result: AttemptResult): boolean =>
 export const isIdempotent = (method: string, idempotencyKey: string | undefined): boolean =>
   idempotencyKey !== undefined || ["GET", "HEAD", "PUT", "DELETE"].includes(method);
 
-/** The outcomes, from the most certain to the least certain one. */
-const outcomes: readonly Outcome[] = ["not-sent", "rejected", "unknown"];
+const fromMostCertain: readonly Outcome[] = ["not-sent", "rejected", "unknown"];
 
 /** Returns the outcome of a call after one more attempt: the less certain one. */
 function addOutcome(outcome: Outcome, result: AttemptResult): Outcome {
   // A 422 is about the body, which the earlier attempts had too.
   if (result.value?.status === 422) return "rejected";
   const next = getOutcome(result);
-  return outcomes.indexOf(next) > outcomes.indexOf(outcome) ? next : outcome;
+  return fromMostCertain.indexOf(next) > fromMostCertain.indexOf(outcome) ? next : outcome;
 }
 
 /**

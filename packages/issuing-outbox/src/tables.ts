@@ -118,7 +118,7 @@ function requireVersion(found: number): void {
     found > version
       ? "update @loyalty-cards/issuing-outbox in every process"
       : "it does not upgrade them. Run the earlier version until nothing waits, then drop them";
-  throw failure(
+  throw createFailure(
     `The tables of the outbox are of version ${found}, and this process knows version ${version}: ${advice}.`,
   );
 }
@@ -126,9 +126,9 @@ function requireVersion(found: number): void {
 function requireSame(option: string, column: string, stored: unknown, own: string): void {
   if (stored === own) return;
   const reset = `UPDATE ${settingsTable} SET ${column} = NULL`;
-  throw failure(
+  throw createFailure(
     `This outbox issues cards with the ${option} "${stored}", and the client of this process has "${own}": its keys would issue second cards. If the file or database is of another environment, use one for each. If the same service has a new ${option}, stop all processes and run: ${reset}`,
   );
 }
 
-const failure = (message: string) => withSafeMessage(new Error(message));
+const createFailure = (message: string) => withSafeMessage(new Error(message));
