@@ -13,7 +13,10 @@ import { requirePositive } from "@loyalty-cards/internal/limits";
  * fail, and then the duplicate is needed.
  */
 export interface DedupeStore {
-  /** Claims an id, or returns the state of the earlier claim. */
+  /**
+   * Claims an id, or returns the state of the earlier claim. A claim must end after some minutes
+   * (`memoryDedupe`: 5): the process may end before `complete` or `release`.
+   */
   claim(eventId: string): "new" | "in-progress" | "done" | Promise<"new" | "in-progress" | "done">;
   /** Called when the event was accepted: the id is `done`. */
   complete(eventId: string): void | Promise<void>;
@@ -41,7 +44,7 @@ export async function handleOnce<Accepted>(
     try {
       await dedupe.release(eventId);
     } catch {
-      // The store fails too; the claim ends with its lease.
+      // The store fails too: the claim ends after its time.
     }
     throw error;
   }
