@@ -39,7 +39,7 @@ const maxAttempts = 5;
  * Transactions that conflicted would conflict again if repeated at once, so each one waits for a
  * random time, whose limit doubles each time.
  */
-const firstWaitMs = 20;
+const firstWaitMs = 40;
 const databaseTime = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
 /** What the messages of errors say, in the words of the package. */
@@ -219,7 +219,7 @@ async function repeat<Result>(
       return await work();
     } catch (error) {
       if (attempt === maxAttempts || !isRepeatable(error)) throw error;
-      const waitMs = Math.random() * firstWaitMs * 2 ** attempt;
+      const waitMs = Math.random() * firstWaitMs * 2 ** (attempt - 1);
       await new Promise((resolve) => setRealTimeout(resolve, waitMs));
     }
   }
