@@ -144,6 +144,18 @@ export const nameTables = (jobs: string, dialect: Dialect, guard = noGuard): Job
 export const tablesVersion = 3;
 
 /**
+ * Describes tables of another version, after a subject such as `its tables`.
+ * @param name the package.
+ */
+export function describeOtherVersion(found: number, name: string): string {
+  const advice =
+    found > tablesVersion
+      ? `update @loyalty-cards/${name} in every process`
+      : "it does not upgrade them. Run the earlier version until nothing waits, then drop them or use another file";
+  return `are of version ${found}, and this process knows version ${tablesVersion}: ${advice}`;
+}
+
+/**
  * Creates the tables. Names of columns have no underscore, because clients can rename others:
  * `due_at` to `dueAt`. Bodies have a table of their own, because SQLite overwrites what is deleted,
  * but not each copy of a row that grew and was moved within its page.

@@ -10,6 +10,7 @@ import {
   toNumber,
 } from "@loyalty-cards/internal/jobs/statement";
 import {
+  describeOtherVersion,
   dialects,
   formatTables,
   type JobTables,
@@ -78,7 +79,11 @@ export function nameOutboxTables(
  */
 export function* requireOwnSettings(tables: JobTables, service: Service): Statements<void> {
   const settings = (yield* readSettings()) ?? (yield* writeSettings(tables, service));
-  requireVersion(toNumber(settings?.["version"]));
+  const found = toNumber(settings?.["version"]);
+  if (found !== version)
+    throw createFailure(
+      `The tables of the outbox ${describeOtherVersion(found, "issuing-outbox")}.`,
+    );
   const { baseUrl, idempotencyNamespace } = service;
   requireSame("baseUrl", "url", settings?.["url"], baseUrl);
   requireSame("idempotencyNamespace", "namespace", settings?.["namespace"], idempotencyNamespace);
@@ -110,17 +115,6 @@ function* writeSettings(
     { url: baseUrl, namespace: idempotencyNamespace },
   );
   return row;
-}
-
-function requireVersion(found: number): void {
-  if (found === version) return;
-  const advice =
-    found > version
-      ? "update @loyalty-cards/issuing-outbox in every process"
-      : "it does not upgrade them. Run the earlier version until nothing waits, then drop them";
-  throw createFailure(
-    `The tables of the outbox are of version ${found}, and this process knows version ${version}: ${advice}.`,
-  );
 }
 
 function requireSame(option: string, column: string, stored: unknown, own: string): void {

@@ -5,6 +5,7 @@ import { addJob, type NewJob } from "@loyalty-cards/internal/jobs/add";
 import { deleteJob } from "@loyalty-cards/internal/jobs/erase";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import {
+  describeOtherVersion,
   dialects,
   formatTables,
   lockJobs,
@@ -34,21 +35,12 @@ export function prepareTables(database: SqliteDatabase): void {
   database.exec(`CREATE TABLE IF NOT EXISTS ${versionTable} (version integer NOT NULL)`);
   const row = database.prepare(`SELECT max(version) AS version FROM ${versionTable}`).get();
   const stored = (row as { version: number | bigint | null }).version;
+  const found = Number(stored ?? version);
+  if (found !== version)
+    throw withSafeMessage(new Error(`its tables ${describeOtherVersion(found, "webhook-inbox")}`));
   if (stored === null) database.exec(`INSERT INTO ${versionTable} VALUES (${version})`);
-  else requireVersion(Number(stored));
   database.exec(definitions);
   ensureInboxTables(database);
-}
-
-function requireVersion(found: number): void {
-  if (found === version) return;
-  const advice =
-    found > version
-      ? "update @loyalty-cards/webhook-inbox"
-      : "it does not upgrade them. Run the earlier version until nothing waits, then use another file";
-  throw withSafeMessage(
-    new Error(`its tables are of version ${found} and this package knows ${version}: ${advice}`),
-  );
 }
 
 /** The key of an event: it identifies the content, also when the body is erased. */

@@ -426,7 +426,7 @@ describe.each(engines)("with %s", (name, open) => {
     const readIndexes = () =>
       database.prepare("SELECT name FROM sqlite_master WHERE type = 'index'").all();
     const indexes = readIndexes();
-    const message = /version 99 .* update @loyalty-cards\/webhook-inbox/;
+    const message = /version 99, .* update @loyalty-cards\/webhook-inbox/;
     await expect(put(openInbox({ file, open }), balanceChanged("evt_1"))).rejects.toThrow(message);
     expect(() => openInbox({ file, open }).work(() => {})).toThrow(message);
     expect(readIndexes()).toEqual(indexes); // the tables are those of the newer version
