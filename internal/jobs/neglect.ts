@@ -1,8 +1,8 @@
 /** Notices that jobs wait and nobody leases them: no worker seems to run. */
-import { runInNoRequest } from "../no-request.ts";
 import { countJobs, queuesSql } from "./read.ts";
 import { query, type Statements, toNumber, toOptionalNumber } from "./statement.ts";
 import { type JobTables, ranks } from "./tables.ts";
+import { runInNoRequest } from "./worker.ts";
 
 /** How long something may be due while a worker runs, or a drain each hour. */
 const maxDueMs = 65 * 60_000;

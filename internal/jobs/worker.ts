@@ -2,8 +2,8 @@
  * Runs the jobs that are due: several at once, each with a lease, one at a time while its topic
  * fails.
  */
+import { getBuiltinModule } from "../builtin-module.ts";
 import { endless } from "../limits.ts";
-import { runInNoRequest } from "../no-request.ts";
 import { maxAheadMs } from "./correct-times.ts";
 import type { LeasedJob } from "./tables.ts";
 
@@ -276,6 +276,18 @@ export function startWorker<Leased extends LeasedJob>(
     },
   };
 }
+
+const { AsyncResource } = (getBuiltinModule("node:async_hooks") ?? {}) as {
+  AsyncResource?: new (type: string) => { runInAsyncScope<Result>(work: () => Result): Result };
+};
+/** It has the async context in which this file is loaded, which is that of no request. */
+const ownContext = AsyncResource && new AsyncResource("worker");
+
+/**
+ * Runs work that has no AsyncLocalStorage store, such as a worker, also when a request started it.
+ */
+export const runInNoRequest = <Result>(work: () => Result): Result =>
+  ownContext === undefined ? work() : ownContext.runInAsyncScope(work);
 
 /** How long aborted work may take to record how it ended. */
 const recordingMs = 500;
