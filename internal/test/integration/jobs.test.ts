@@ -4,7 +4,7 @@ import { addJob, addJobs, makeJobDue, restartJob, retryJob } from "../../jobs/ad
 import { correctTimes } from "../../jobs/correct-times.ts";
 import { deleteEnded, deleteJob, eraseEnded } from "../../jobs/erase.ts";
 import { leaseDue, leaseJob, leaseProbe } from "../../jobs/lease.ts";
-import { countNeglected, isNeglected } from "../../jobs/neglect.ts";
+import { countWithoutWorker, isWithoutWorker } from "../../jobs/missing-worker.ts";
 import { countJobs, getDelayMs, getLatestMs, getLeaseDelayMs, listJobs } from "../../jobs/read.ts";
 import { giveBack } from "../../jobs/settle.ts";
 import { createSqliteDatabase } from "../../jobs/sqlite.ts";
@@ -54,26 +54,26 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
       expect(await find("tried")).toMatchObject(times);
     });
 
-    it("are neglected when nobody leases what is due", async () => {
-      const neglected = () => run(() => countNeglected(tables));
-      expect(await neglected()).toBe(0);
+    it("are counted when nobody leases what is due", async () => {
+      const waiting = () => run(() => countWithoutWorker(tables));
+      expect(await waiting()).toBe(0);
       await add(1, {}, 1_000);
       await add(2, {}, 7_200_000);
       clock.nowMs += 60_999;
-      expect(await neglected()).toBe(0);
+      expect(await waiting()).toBe(0);
       clock.nowMs += 1;
-      expect(await neglected()).toBe(2);
+      expect(await waiting()).toBe(2);
       const [first] = await lease();
-      expect(await neglected()).toBe(0);
+      expect(await waiting()).toBe(0);
       clock.nowMs += leaseMs + 65 * 60_000 - 1;
-      expect(await neglected()).toBe(0);
+      expect(await waiting()).toBe(0);
       clock.nowMs += 1; // the process with the lease has ended, and nobody took over
-      expect(await neglected()).toBe(2);
+      expect(await waiting()).toBe(2);
       await settle(first as LeasedJob, ended("done"));
-      expect(await neglected()).toBe(0);
+      expect(await waiting()).toBe(0);
       clock.nowMs += 7_200_000;
-      expect(await neglected()).toBe(1);
-      expect(await run(() => countNeglected(tables, "another"))).toBe(0);
+      expect(await waiting()).toBe(1);
+      expect(await run(() => countWithoutWorker(tables, "another"))).toBe(0);
     });
 
     it("adds a job once for its topic and name, and finds it", async () => {
@@ -408,7 +408,7 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
   });
 });
 
-describe("isNeglected", () => {
+describe("isWithoutWorker", () => {
   const minuteMs = 60_000;
   it.each([
     ["nothing waits", false, undefined, undefined, false],
@@ -419,7 +419,7 @@ describe("isNeglected", () => {
     ["nobody leases any more", true, 65 * minuteMs, 65 * minuteMs, true],
     ["bulk waits for everything else", true, 1_000 * minuteMs, 64 * minuteMs, false],
   ])("%s", (_case, hasLeased, dueForMs, promptDueForMs, expected) => {
-    expect(isNeglected({ hasLeased, dueForMs, promptDueForMs })).toBe(expected);
+    expect(isWithoutWorker({ hasLeased, dueForMs, promptDueForMs })).toBe(expected);
   });
 });
 
@@ -474,8 +474,8 @@ describe("a lease", () => {
     database.runEach(getDelayMs(sqliteTables));
     database.runEach(leaseDue(sqliteTables, leaseMs, { limit: 1, topic: "topic" }));
     database.runEach(getDelayMs(sqliteTables, "topic"));
-    database.runEach(countNeglected(sqliteTables));
-    database.runEach(countNeglected(sqliteTables, "topic"));
+    database.runEach(countWithoutWorker(sqliteTables));
+    database.runEach(countWithoutWorker(sqliteTables, "topic"));
     for (const sql of statements.filter((each) => each.includes("work"))) {
       const values = Array.from({ length: sql.split("?").length - 1 }, () => 1);
       const plan = connection.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as {

@@ -19,7 +19,7 @@ export function* add<Fields>(
   entry: OwedCard<Fields>,
 ): Statements<"added" | OutboxState> {
   requireOpen(context);
-  context.neglect.lookLater();
+  context.workerWatch.lookLater();
   const known = yield* addJob(context.tables, parseNewEntry(context.client, entry), addDelayMs);
   return known === undefined ? "added" : (known.state as OutboxState);
 }
@@ -40,7 +40,7 @@ export async function addAll<Fields>(
     counts.added += added;
     counts.known += batch.length - added;
   }
-  context.neglect.lookLater(); // a drain that follows a long list is in time
+  context.workerWatch.lookLater(); // a drain that follows a long list is in time
   return counts;
 }
 

@@ -3,7 +3,7 @@
  * until when it leases entries.
  */
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
-import type { NeglectWatch } from "@loyalty-cards/internal/jobs/neglect";
+import type { WorkerWatch } from "@loyalty-cards/internal/jobs/missing-worker";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import type { JobTables } from "@loyalty-cards/internal/jobs/tables";
 import type { Worker } from "@loyalty-cards/internal/jobs/worker";
@@ -61,7 +61,7 @@ export interface OutboxContext {
   report: Report;
   /** Logs a failure of the service, or of the client. */
   logFailure: ReturnType<typeof createFailureLog>;
-  neglect: NeglectWatch;
+  workerWatch: WorkerWatch;
   random: () => number;
   /** How long the forms of rejected and unknown entries are stored. */
   retentionMs: number;

@@ -1,10 +1,10 @@
 /** Puts an outbox together: its methods, on any database. */
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import {
-  countNeglected,
-  createNeglectWatch,
-  type NeglectWatch,
-} from "@loyalty-cards/internal/jobs/neglect";
+  countWithoutWorker,
+  createWorkerWatch,
+  type WorkerWatch,
+} from "@loyalty-cards/internal/jobs/missing-worker";
 import type { JobTables } from "@loyalty-cards/internal/jobs/tables";
 import { endWithin, type Worker } from "@loyalty-cards/internal/jobs/worker";
 import { parseGrace, requireNumber } from "@loyalty-cards/internal/limits";
@@ -42,7 +42,7 @@ export function createOutbox(
   const shared = { database, tables, client, activeWorkers, report, lifecycle };
   const context: OutboxContext = {
     ...shared,
-    neglect: watchNeglect(shared, log),
+    workerWatch: watchForWorker(shared, log),
     logFailure: createFailureLog(log, clock, hasWorker),
     random: testing?.random ?? Math.random,
     retentionMs: Math.round(retentionDays * 86_400_000),
@@ -109,13 +109,13 @@ type WatchContext = Pick<
   "database" | "tables" | "client" | "activeWorkers" | "report" | "lifecycle"
 >;
 
-function watchNeglect(
+function watchForWorker(
   { database, tables, client: { clock }, activeWorkers, report, lifecycle }: WatchContext,
   log: (line: string) => void,
-): NeglectWatch {
-  const watch = createNeglectWatch({
+): WorkerWatch {
+  const watch = createWorkerWatch({
     workers: activeWorkers,
-    count: () => database.runEach(() => countNeglected(tables)),
+    count: () => database.runEach(() => countWithoutWorker(tables)),
     log: (waiting) =>
       log(
         `${waiting} entries wait, and nobody issues their cards: call outbox.work() in a process that runs, or outbox.drain() from cron.`,

@@ -43,7 +43,7 @@ export async function issue(
   const jobRef = parseJobRef(context, userId, options);
 
   const visit: Visit = { jobRef, endsAtMs: client.clock.monotonicMs() + deadlineMs, signal };
-  await context.neglect.look(); // before this call leases the entry
+  await context.workerWatch.look(); // before this call leases the entry
   for (;;) {
     signal?.throwIfAborted();
     const next = await tryToIssue(context, visit);

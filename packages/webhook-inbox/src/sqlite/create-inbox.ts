@@ -1,6 +1,6 @@
 /** `sqliteInbox`: a durable inbox in a SQLite file, for the processes of one machine. */
 import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/errors";
-import { countNeglected, createNeglectWatch } from "@loyalty-cards/internal/jobs/neglect";
+import { countWithoutWorker, createWorkerWatch } from "@loyalty-cards/internal/jobs/missing-worker";
 import { countJobs, getLatestMs, listJobs } from "@loyalty-cards/internal/jobs/read";
 import { createSqliteDatabase } from "@loyalty-cards/internal/jobs/sqlite";
 import type { Job } from "@loyalty-cards/internal/jobs/tables";
@@ -76,9 +76,9 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   /** The running workers, with the handler of each. */
   const workers = new Map<Worker, SqliteHandler>();
   let isClosing = false;
-  const neglect = createNeglectWatch({
+  const workerWatch = createWorkerWatch({
     workers,
-    count: async () => database.runEach(countNeglected(tables, source)),
+    count: async () => database.runEach(countWithoutWorker(tables, source)),
     log: (waiting) =>
       context.log(
         `${waiting} events wait, and nobody processes them: call inbox.work(handler) in a process that runs, or inbox.drain(handler) from cron.`,
@@ -109,7 +109,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   async function close(closeOptions?: { graceMs?: number }): Promise<void> {
     const graceMs = parseGrace(closeOptions?.graceMs);
     isClosing = true;
-    neglect.stop();
+    workerWatch.stop();
     await Promise.all([...workers.keys()].map((worker) => worker.stop(graceMs)));
     database.close();
   }
@@ -121,7 +121,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
       const outcome = database.transact(store(job));
       if (outcome === "stored") wakeWorkers();
       if (outcome === "other-content") warnOfOtherContent();
-      await neglect.look();
+      await workerWatch.look();
       return outcome === "stored" ? "stored" : "duplicate";
     }),
     work(handler, workerOptions) {

@@ -10,7 +10,7 @@ const maxDueMs = 65 * 60_000;
 const maxFirstDueMs = 60_000;
 
 /** What is due, and whether somebody leases. Times are in milliseconds; undefined without jobs. */
-interface Neglect {
+interface DueJobs {
   hasLeased: boolean;
   dueForMs: number | undefined;
   /** The same without bulk, which waits for everything else. */
@@ -18,7 +18,7 @@ interface Neglect {
 }
 
 /** Whether something has been due for so long that nobody seems to lease. */
-export function isNeglected({ hasLeased, dueForMs = 0, promptDueForMs = 0 }: Neglect): boolean {
+export function isWithoutWorker({ hasLeased, dueForMs = 0, promptDueForMs = 0 }: DueJobs): boolean {
   return hasLeased ? promptDueForMs >= maxDueMs : dueForMs >= maxFirstDueMs;
 }
 
@@ -27,7 +27,7 @@ export function isNeglected({ hasLeased, dueForMs = 0, promptDueForMs = 0 }: Neg
  * @param topic default: all.
  * @returns how many jobs wait while nobody leases; 0 when somebody does.
  */
-export function* countNeglected(tables: JobTables, topic?: string): Statements<number> {
+export function* countWithoutWorker(tables: JobTables, topic?: string): Statements<number> {
   const { jobs, breakers } = tables;
   // Somebody leases when a job has ended, or waits with a rank before that of new jobs: an attempt
   // changes either. A job that is added with an earlier attempt looks like that too, and is noticed
@@ -50,12 +50,12 @@ export function* countNeglected(tables: JobTables, topic?: string): Statements<n
      ) AS pending`,
     { topic: topic ?? null },
   );
-  const neglect = {
+  const dueJobs = {
     hasLeased: toNumber(row?.["leased"]) === 1,
     dueForMs: toOptionalNumber(row?.["due"]),
     promptDueForMs: toOptionalNumber(row?.["prompt"]),
   };
-  if (!isNeglected(neglect)) return 0;
+  if (!isWithoutWorker(dueJobs)) return 0;
   return (yield* countJobs(tables, topic)).states["waiting"] ?? 0;
 }
 
@@ -66,7 +66,7 @@ const warningIntervalMs = 600_000;
 const laterMs = maxFirstDueMs + 5_000;
 
 /** Logs that jobs wait and nobody leases them. */
-export interface NeglectWatch {
+export interface WorkerWatch {
   /** Looks at once, at most every ten seconds, and also later. Never rejects. */
   look(): Promise<void>;
   /** Looks when what was added until now is due for a minute, also when nothing is called then. */
@@ -75,10 +75,10 @@ export interface NeglectWatch {
   stop(): void;
 }
 
-interface NeglectContext {
-  /** Those of this process: while one runs, nothing is neglected. */
+interface WatchContext {
+  /** Those of this process: while one runs, none is missing. */
   workers: { readonly size: number };
-  /** Returns what `countNeglected` does. */
+  /** Returns what `countWithoutWorker` does. */
   count(): Promise<number>;
   log(waiting: number): void;
   onUnavailable(error: unknown): void;
@@ -87,7 +87,7 @@ interface NeglectContext {
   startBackgroundTimer(ms: number, wake: () => void): () => void;
 }
 
-export function createNeglectWatch(context: NeglectContext): NeglectWatch {
+export function createWorkerWatch(context: WatchContext): WorkerWatch {
   const { workers, nowMs } = context;
   let nextLookAtMs = Number.NEGATIVE_INFINITY;
   let nextWarningAtMs = Number.NEGATIVE_INFINITY;
