@@ -1,7 +1,7 @@
 /** Notices that jobs wait and nobody leases them: no worker seems to run. */
 import { countJobs, queuesSql } from "./read.ts";
 import { query, type Statements, toNumber, toOptionalNumber } from "./statement.ts";
-import { type JobTables, ranks } from "./tables.ts";
+import { equalsSql, type JobTables, ranks } from "./tables.ts";
 import { runInNoRequest } from "./worker.ts";
 
 /** How long something may be due while a worker runs, or a drain each hour. */
@@ -29,6 +29,7 @@ export function isWithoutWorker({ hasLeased, dueForMs = 0, promptDueForMs = 0 }:
  */
 export function* countWithoutWorker(tables: JobTables, topic?: string): Statements<number> {
   const { jobs, breakers } = tables;
+  const isOfTopic = equalsSql("topic", topic);
   // Somebody leases when a job has ended, or waits with a rank before that of new jobs: an attempt
   // changes either. A job that is added with an earlier attempt looks like that too, and is noticed
   // later. `state <> 'waiting'` would use no index, so it is asked as < and >.
@@ -38,8 +39,8 @@ export function* countWithoutWorker(tables: JobTables, topic?: string): Statemen
        :now - min(due) AS due,
        :now - min(CASE WHEN rank < ${ranks.bulk} THEN due END) AS prompt,
        CASE
-         WHEN EXISTS (SELECT 1 FROM ${jobs} WHERE state < 'waiting') THEN 1
-         WHEN EXISTS (SELECT 1 FROM ${jobs} WHERE state > 'waiting') THEN 1
+         WHEN EXISTS (SELECT 1 FROM ${jobs} WHERE ${isOfTopic} AND state < 'waiting') THEN 1
+         WHEN EXISTS (SELECT 1 FROM ${jobs} WHERE ${isOfTopic} AND state > 'waiting') THEN 1
          WHEN EXISTS (SELECT 1 FROM queues WHERE rank < ${ranks.new} AND due IS NOT NULL) THEN 1
          ELSE 0
        END AS leased

@@ -73,7 +73,11 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
       expect(await waiting()).toBe(0);
       clock.nowMs += 7_200_000;
       expect(await waiting()).toBe(1);
-      expect(await run(() => countWithoutWorker(tables, "another"))).toBe(0);
+      const waitingInOther = () => run(() => countWithoutWorker(tables, "another"));
+      expect(await waitingInOther()).toBe(0);
+      await add(3, { topic: "another" });
+      clock.nowMs += 60_000; // nobody has ever leased a job of this topic
+      expect(await waitingInOther()).toBe(1);
     });
 
     it("adds a job once for its topic and name, and finds it", async () => {

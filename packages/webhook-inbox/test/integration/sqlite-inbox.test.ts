@@ -192,6 +192,20 @@ describe.each(engines)("with %s", (name, open) => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  it("logs it as soon when the events of another source are processed", async () => {
+    const lines: string[] = [];
+    const clock = createVirtualClock();
+    const file = scratchFile();
+    const processed = openInbox({ file, open, source: "tea", testing: { clock } });
+    await put(processed, balanceChanged("evt_1"));
+    await processed.drain(() => {});
+    const log = (line: string) => lines.push(line);
+    const inbox = openInbox({ file, open, source: "coffee", log, testing: { clock } });
+    await put(inbox, balanceChanged("evt_1"));
+    await clock.pass(70_000);
+    expect(lines).toEqual([expect.stringContaining("1 events wait, and nobody processes them")]);
+  });
+
   it.each(["stored", "processed"])(
     "logs once that two services share it: another content under the id of a %s event",
     async (state) => {
