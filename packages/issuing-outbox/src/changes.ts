@@ -4,8 +4,8 @@
  * | state | `correct` | `retry` | `resolve` |
  * |---|---|---|---|
  * | `waiting`, and nothing can have been received | replaces the form | due now | throws |
- * | `waiting` otherwise | returns `waiting` | due now | throws |
- * | `rejected` | new form, new key | old form, new key | throws |
+ * | `waiting` otherwise | returns `waiting` | due now, unless it is being sent | throws |
+ * | `rejected` | new form; a new key after a 422 | old form; a new key after a 422 | throws |
  * | `rejected` while a lost request could run | old form, old key | the same | throws |
  * | `unknown` | returns `unknown` | throws | `issued`, or sends the form again |
  * | `issued` | returns `issued` | its callback is due now | throws |
