@@ -208,7 +208,9 @@ function missKey(what: string): { failure: AttemptFailure } {
   return { failure: { ...failure, retryable: true } };
 }
 
-/** Adds the headers that every request has, which replace the caller's. */
+/**
+ * Adds the headers that every request has. They replace the caller's; its user-agent is appended.
+ */
 function createRequest(
   { endpoint, method, path, contentType, body, idempotencyKey }: Call,
   { userAgent, headers: ownHeaders }: CallSettings,
