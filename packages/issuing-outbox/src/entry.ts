@@ -60,8 +60,8 @@ export interface OutboxEntry {
    */
   attempts: number;
   /**
-   * Set while the entry is `waiting` and has its form. A time in the past means as soon as a worker
-   * is free and the template is not paused.
+   * Set while the entry is `waiting`, until an attempt finds that its form is missing. A time in
+   * the past means as soon as a worker is free and the template is not paused.
    */
   nextAttemptAt?: Date;
   /**
