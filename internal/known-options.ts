@@ -28,7 +28,8 @@ export function requireKnownNames(
   names: Readonly<Record<string, true>>,
   { noun = "option", toError = (message) => new TypeError(message) }: UnknownName = {},
 ): void {
-  // A list, a signal or a promise has no unknown names. `import * as options` is a Module.
+  // Refuses a list, a signal or a promise, which would pass as options without names. The namespace
+  // of `import * as options` is allowed.
   if (!/ (Object|Module)\]$/.test(Object.prototype.toString.call(options)))
     throw toError(`${owner} takes an object: { ${Object.keys(names).join(", ")} }.`);
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(names, name));

@@ -27,7 +27,7 @@ export function addServiceOptions(command: Command, port: number): void {
 }
 
 /**
- * Its first endpoint is that of `--forward`, if there is one.
+ * Starts the mock service. With `--forward`, its first endpoint has that address.
  * @throws {CommandError} for a port in use, and for options and files that the service rejects.
  */
 export async function startService(

@@ -64,7 +64,8 @@ const testingNames = { clock: true, random: true } satisfies OptionNames<Testing
  * @returns the steps of the client, with the clock of the options.
  * @throws {TypeError} for an option that is unknown, for callbacks that are no functions, and
  * without a client.
- * @throws {IssuingError} `configuration` when the client has no address, which the copy reads.
+ * @throws {IssuingError} `configuration` when the client has no address: copying the steps reads
+ * it.
  */
 export function parseOutboxOptions(
   owner: string,

@@ -169,11 +169,11 @@ export const checks = defineChecks({
     advice:
       "Reject a t that is more than 300 seconds old or in the future: compare the absolute difference. A tolerance of 0, -1 or NaN may have disabled the check.",
     requests: ({ signed, event, toleranceSeconds }) => ({
-      "a delivery signed one minute before the tolerance": signed(
+      "a delivery that is one minute older than the tolerance": signed(
         event(),
         -toleranceSeconds - minute,
       ),
-      "a delivery signed one minute after the tolerance": signed(
+      "a delivery that is one minute too far in the future": signed(
         event(),
         toleranceSeconds + minute,
       ),

@@ -158,12 +158,12 @@ const wrongReceivers: [
   [
     "has a tolerance of NaN",
     () => ({ isFresh: (t) => !(Math.abs(Date.now() / 1000 - Number(t)) > Number("unset")) }),
-    ["fail wrong-time: a delivery signed one minute before the tolerance"],
+    ["fail wrong-time: a delivery that is one minute older than the tolerance"],
   ],
   [
     "accepts signatures from the future",
     () => ({ isFresh: (t) => Date.now() / 1000 - Number(t) <= 301 }),
-    ["fail wrong-time: a delivery signed one minute after the tolerance"],
+    ["fail wrong-time: a delivery that is one minute too far in the future"],
   ],
   [
     "verifies a body that was parsed and serialized again",
