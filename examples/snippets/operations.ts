@@ -1,10 +1,16 @@
 /** Operates an outbox and an inbox: alarms, a schedule for serverless functions, users of a shop that issued cards without an outbox, an outbox beside a database with which it cannot share a transaction, and the dead letters. */
 // #region alarms
+import type { IssuingErrorCode } from "@loyalty-cards/issuing-client";
 import type { OutboxCounts } from "@loyalty-cards/issuing-outbox";
 
 const hourMs = 3_600_000;
 /** Reasons that waiting does not end. */
-const endless = ["unauthorized", "forbidden", "not-found", "rejected"];
+const endless: string[] = [
+  "unauthorized",
+  "forbidden",
+  "not-found",
+  "rejected",
+] satisfies IssuingErrorCode[];
 
 /** @returns what to alert on. */
 export function findAlarms(counts: OutboxCounts, nowMs = Date.now()): string[] {

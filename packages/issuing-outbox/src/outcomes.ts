@@ -11,6 +11,7 @@ import {
   describeErrorForLog,
 } from "@loyalty-cards/internal/reporting";
 import type { Clock } from "@loyalty-cards/internal/timers";
+import type { IssuingErrorCode } from "@loyalty-cards/issuing-client";
 import { type EntryRef, isOptionWrong } from "./entry.ts";
 
 /** What happened. Ids, codes and times only, except for `error`. */
@@ -186,6 +187,6 @@ const adviceByCode: Partial<Record<string, string>> = {
   "no-form":
     "its form was not stored, because the transaction was committed although add had failed or was not awaited. Call add again, with the form",
   network: "no connection to the service. Check LOYALTY_URL if it never worked",
-};
+} satisfies Partial<Record<IssuingErrorCode | "no-form", string>>;
 
 const getAdvice = (code: string) => adviceByCode[code] ?? "the service fails or does not respond";

@@ -6,7 +6,11 @@ import { existsSync, rmSync } from "node:fs";
 import { basename } from "node:path";
 import { setImmediate as nextTask, setTimeout as pause } from "node:timers/promises";
 import { isBusy, type OpenSqlite, openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
-import { type IssuingError, isIssuingError } from "@loyalty-cards/issuing-client";
+import {
+  type IssuingError,
+  type IssuingErrorCode,
+  isIssuingError,
+} from "@loyalty-cards/issuing-client";
 import {
   type OutboxCounts,
   type OutboxEntry,
@@ -27,7 +31,12 @@ import type { ListIndex } from "./duplicates.ts";
 import type { ImportRow } from "./row.ts";
 
 /** Failures that no retry can solve: a person must correct something first. */
-const endingCodes: readonly string[] = ["unauthorized", "forbidden", "configuration", "not-found"];
+const endingCodes: readonly string[] = [
+  "unauthorized",
+  "forbidden",
+  "configuration",
+  "not-found",
+] satisfies IssuingErrorCode[];
 
 const batchSize = 200;
 
