@@ -192,11 +192,12 @@ export function parseCallOptions(
   options: CallOptions | null | undefined,
   settings: Settings,
 ): CallSettings {
-  const { signal, headers, onResponse } = options ?? {};
+  const { headers, onResponse } = options ?? {};
+  const signal = options?.signal ?? undefined;
   const limits = parseLimits(options ?? {}, settings);
   if (onResponse && typeof Headers === "undefined")
     throw configurationError(describeMissingFetch("onResponse"));
-  if (signal && typeof signal.throwIfAborted !== "function")
+  if (signal !== undefined && typeof signal.throwIfAborted !== "function")
     throw configurationError("signal must be an AbortSignal: pass controller.signal.");
   signal?.throwIfAborted();
   return {
@@ -205,7 +206,7 @@ export function parseCallOptions(
     service: getService(settings),
     headers: headers ? { ...settings.headers, ...parseHeaders(headers) } : settings.headers,
     endsAtMs: settings.clock.monotonicMs() + limits.deadlineMs,
-    signal: signal ?? undefined,
+    signal,
     onResponse: parseFunction("onResponse", onResponse),
   };
 }

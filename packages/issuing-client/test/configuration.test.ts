@@ -458,7 +458,11 @@ const invalidArguments: [message: RegExp, calls: Call[]][] = [
   ],
   [
     /signal must be an AbortSignal: pass controller\.signal\./,
-    [(c) => c.getCard("c", { signal: new AbortController() as never })],
+    [new AbortController(), false, 0, ""].map(
+      (signal): Call =>
+        (c) =>
+          c.getCard("c", { signal: signal as never }),
+    ),
   ],
   [
     /The query of listOperations has no member "signal"\. Its members are limit\./,
