@@ -58,7 +58,11 @@ export interface ReceiverOptions
    * 503 and the service delivers again.
    */
   handler?: EventHandler;
-  /** Stores event ids, so that `handler` and `afterResponse` are called once per event. */
+  /**
+   * Stores event ids, so that `handler` and `afterResponse` are called once per event. Each service
+   * needs its own, because events of two services may have the same id. An inbox needs none: an
+   * event that this store knows does not reach it, not even to revive a dead letter.
+   */
   dedupe?: DedupeStore;
   /** Called after the response, and lost when the process dies: use an inbox when that matters. */
   afterResponse?: EventHandler;
