@@ -100,7 +100,10 @@ export function openDurableFile(
   let database: OpenSqliteDatabase | undefined;
   try {
     createPrivately(path);
-    database = open(path);
+    const opened: unknown = open(path);
+    if (typeof (opened as SqliteDatabase | null)?.exec !== "function")
+      throw createTypeError("open must return a database, not a promise or another value");
+    database = opened as OpenSqliteDatabase;
     database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
     switchToWal(database);
     // Temporary files would keep copies of what is deleted, and cost an idle worker time.

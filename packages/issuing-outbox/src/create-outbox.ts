@@ -93,9 +93,9 @@ export function createOutbox(
       requireOpen(context);
       return database.runEach(() => countEntries(context));
     },
-    close({ graceMs } = {}) {
-      const ownGraceMs = parseGrace(graceMs);
-      closed ??= close(ownGraceMs);
+    close(closeOptions) {
+      const graceMs = parseGrace(closeOptions?.graceMs);
+      closed ??= close(graceMs);
       return closed;
     },
     [Symbol.asyncDispose]: () => outbox.close(),

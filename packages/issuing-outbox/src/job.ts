@@ -60,13 +60,14 @@ export function parseNewEntry<Fields>(
     if (name in input && (input[name] ?? undefined) === undefined)
       throw createTypeError(`${name} is present but ${input[name]}: set it, or leave it out.`);
   const { userId, template, request, keySuffix: suffix = "", firstAttemptAt } = input;
-  requireStorable("keySuffix", suffix, maxSuffixLength);
   const { templateId, body } = client.prepare(template, request);
   requireStorable("template", templateId);
   const job = { topic: templateId, name: parseUserId(client, userId), suffix };
+  const key = deriveKey(client, job);
+  requireStorable("keySuffix", suffix, maxSuffixLength);
   return {
     ...job,
-    key: deriveKey(client, job),
+    key,
     body,
     firstAttemptAtMs:
       firstAttemptAt === undefined

@@ -132,7 +132,7 @@ const workOptionNames = {
 export function work(workers: Workers, options: WorkOptions = {}): OutboxWorker {
   requireKnownNames("work", options, workOptionNames);
   const worker = workers.start(parseWorkOptions(options, 8));
-  const stop: OutboxWorker["stop"] = ({ graceMs } = {}) => worker.stop(parseGrace(graceMs));
+  const stop: OutboxWorker["stop"] = (stopOptions) => worker.stop(parseGrace(stopOptions?.graceMs));
   return { stop, [Symbol.asyncDispose]: () => stop() };
 }
 

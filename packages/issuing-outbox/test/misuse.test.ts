@@ -82,6 +82,7 @@ it.each([
   [{ request, keySuffix: undefined }, "keySuffix is present but undefined"],
   [{ request, firstAttemptAt: undefined }, "firstAttemptAt is present but undefined"],
   [{ request, keySuffix: "a\0b" }, "keySuffix must be well-formed text"],
+  [{ request, keySuffix: ["a"] }, "keySuffix is present but undefined, blank or not text"],
   [
     { request, keySuffix: "x".repeat(241) },
     "keySuffix must be well-formed text of at most 240 characters",
@@ -266,6 +267,21 @@ it("sends nothing after close, which checks its options first", async () => {
   const sent = requests.length;
   await new Promise((resolve) => setImmediate(resolve));
   expect(requests).toHaveLength(sent);
+});
+
+it("takes null, as a callback of Node.js gets it for no error, for options of close and stop", async () => {
+  const { outbox } = openShop();
+  await outbox.work().stop(null as never);
+  await outbox.close(null as never);
+  await expect(outbox.count()).rejects.toThrow("closed");
+});
+
+it("refuses an open function that is asynchronous", async () => {
+  const client = createNetwork().createClient();
+  const open = (async () => {}) as never;
+  await expect(sqliteOutbox({ client, file: scratchFile(), open }).count()).rejects.toThrow(
+    "open must return a database, not a promise",
+  );
 });
 
 it("rejects every method after close", async () => {
