@@ -244,7 +244,9 @@ export function startWorker<Leased extends LeasedJob>(
     state.limit = 1;
     if (delayMs > 0) await context.onIdle?.();
     if (delayMs <= maxIdleMs) return { delayMs };
-    return { delayMs, leaseDelayMs: await limits.getLeaseDelay?.() };
+    const leaseDelayMs = await limits.getLeaseDelay?.();
+    if (leaseDelayMs !== undefined) return { delayMs, leaseDelayMs };
+    return { delayMs: await getDelay() }; // an attempt that has just ended may be due soon
   }
 
   async function wait(ms: number): Promise<void> {

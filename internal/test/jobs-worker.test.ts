@@ -391,6 +391,21 @@ describe("startWorker", () => {
     expect(idle.attempts).toEqual([]);
   });
 
+  it("drains what another process had when the worker looked, and no longer has", async () => {
+    const work = openWork();
+    work.add(1);
+    const job = { topic: "tpl_1", name: "1" };
+    const [leased] = work.database.runEach(leaseJob(tables, leaseMs, job));
+    const getLeaseDelay = async () => {
+      const end = { ...retried, delayMs: 900, finding: "works" } as const;
+      if (work.attempts.length === 0 && leased !== undefined)
+        work.database.transact(settleJob(tables, leased, end));
+      return work.database.runEach(getLeaseDelayMs(tables));
+    };
+    await work.clock.run(work.start({}, { getLeaseDelay }).ended);
+    expect(work.count()).toEqual({ done: 1 });
+  });
+
   it("ends after `maxJobs`, and at its time", async () => {
     const work = openWork(async () => {
       await work.clock.wait(1_000);
