@@ -3,6 +3,8 @@
  * can still fail.
  */
 
+import { createTypeError } from "@loyalty-cards/internal/errors";
+import { formatType } from "@loyalty-cards/internal/format";
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { requirePositive } from "@loyalty-cards/internal/limits";
 
@@ -35,7 +37,12 @@ export async function handleOnce<Accepted>(
   handle: () => Promise<Accepted>,
 ): Promise<Accepted | "duplicate" | "in-progress"> {
   const state = await dedupe.claim(eventId);
-  if (state !== "new") return state === "done" ? "duplicate" : "in-progress";
+  if (state === "done") return "duplicate";
+  if (state === "in-progress") return "in-progress";
+  if (state !== "new")
+    throw createTypeError(
+      `dedupe.claim must return "new", "in-progress" or "done"; it returned ${formatType(state)}.`,
+    );
   try {
     const accepted = await handle();
     await dedupe.complete(eventId);

@@ -110,6 +110,11 @@ describe("accepting an event", () => {
       503,
       'inbox.put must resolve to "stored" or "duplicate"; it resolved to undefined; responded 503',
     ],
+    [
+      { dedupe: { ...memoryDedupe(), claim: async () => "OK" } as never, handler() {} },
+      503,
+      'dedupe.claim must return "new", "in-progress" or "done"; it returned string; responded 503',
+    ],
   ])("never loses an event silently: %o", async (options, status, message) => {
     const { receive, log } = createTestReceiver(options);
     const response = await receive(post(signedDelivery(balanceChanged())));
