@@ -5,6 +5,7 @@
 
 import { noon, openShop, receiver } from "@loyalty-cards/testing/mock-shop";
 import { expect, it, onTestFinished, vi } from "vitest";
+import { defaultTimeoutMs } from "../src/control/wait-for.ts";
 import { createMockService, manualClock, scaledClock, WaitTimeoutError } from "../src/index.ts";
 import { respondWith, sendPing } from "./shop.ts";
 
@@ -53,6 +54,10 @@ it("waits in real time under fake timers, also those of Jest, which fake microta
   expect(await waiting).toHaveLength(1);
   const never = service.waitFor({ card: { id: "card_1" } }, { timeoutMs: 1 });
   await expect(never).rejects.toThrow("did not match within 1 ms");
+});
+
+it("says what did not match before the five seconds of a test in Vitest and Jest are over", () => {
+  expect(defaultTimeoutMs).toBeLessThan(5_000);
 });
 
 it("moves a scaled clock, and returns the attempts that were made by the movement", async () => {

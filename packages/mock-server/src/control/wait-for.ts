@@ -31,7 +31,7 @@ export type WaitResult<Condition> = Condition extends { event: unknown }
 
 /** How long to wait. */
 export interface WaitOptions {
-  /** The timeout in real time, in milliseconds. Default 5 000. */
+  /** The timeout in real time, in milliseconds. Default 4 000. */
   timeoutMs?: number;
   signal?: AbortSignal;
 }
@@ -43,7 +43,8 @@ export class WaitTimeoutError extends Error {
   override name = "WaitTimeoutError" as const;
 }
 
-export const defaultTimeoutMs = 5_000;
+/** Less than the 5 seconds of a test in Vitest and Jest, whose timeout would hide the message. */
+export const defaultTimeoutMs = 4_000;
 const maxLevels = 64;
 
 /**
