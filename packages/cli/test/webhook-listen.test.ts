@@ -177,7 +177,7 @@ describe("webhook listen", () => {
 
   it("responds 405 to a browser, and names a port that is in use", async () => {
     const { url } = await startReceiver();
-    const { url: tunnel } = await startListening(url);
+    const { url: tunnel, stop } = await startListening(url);
     const { status, headers } = await send(tunnel, "", {}, "GET");
     expect([status, headers.allow]).toEqual([405, "POST"]);
     const { port } = new URL(tunnel);
@@ -188,6 +188,7 @@ describe("webhook listen", () => {
       2,
       expect.stringContaining(`Port ${port} cannot be opened (EADDRINUSE): use --port`),
     ]);
+    expect((await stop()).deliveries).toMatchObject([{ rejected: "method-not-allowed" }]);
   });
 
   it("responds 502 when nothing listens or a response has over 1 MiB, and 504 when the receiver takes too long", async () => {

@@ -120,7 +120,7 @@ function findAdvice(
   if (status === 404 || status === 405)
     return `Nothing receives POST at ${url.pathname}: correct the address, or mount the receiver there.`;
   if (status === 401)
-    return "The receiver rejected the signature: its log or onOutcome names the reason, and `loyalty-cards webhook doctor` examines the receiver.";
+    return "The receiver rejected the signature, perhaps because it has another secret than LOYALTY_SIGNING_SECRET of this command. Its log or onOutcome names the reason, and `loyalty-cards webhook doctor` examines the receiver.";
   if (status >= 500)
     return "The receiver failed: see its log. The service would deliver the event again.";
   return "The service counts every response except 2xx as a failure, and delivers the event again.";

@@ -37,7 +37,7 @@ interface Passed {
   /** Present when the delivery verified. */
   event?: WebhookEvent;
   /**
-   * Why it did not verify: a reason of the verification, `method` or `too-large`. Only
+   * Why it did not verify: a reason of the verification, `method-not-allowed` or `too-large`. Only
    * `invalid-payload` is passed on.
    */
   rejected?: string;
@@ -127,7 +127,7 @@ async function pass(
   };
   const gone = new AbortController();
   response.once("close", () => gone.abort());
-  if (request.method !== "POST") return reject(405, "method", { allow: "POST" });
+  if (request.method !== "POST") return reject(405, "method-not-allowed", { allow: "POST" });
   // The connection stays open for the response.
   const body = await readBounded(request.iterator({ destroyOnReturn: false }), maxBodyBytes);
   if (body === undefined) return reject(413, "too-large");
