@@ -17,6 +17,9 @@ export interface ReceiverSettings
   schema?: string;
 }
 
+const logFailure = ({ name, code }: Error & { code?: string }) =>
+  console.error(`PostgreSQL: ${name} ${code}`);
+
 export async function openReceiver(settings: ReceiverSettings) {
   const { databaseUrl, schema = "public", ...options } = settings;
   const pool = new pg.Pool({
@@ -25,14 +28,14 @@ export async function openReceiver(settings: ReceiverSettings) {
     max: 8,
   });
   // an idle connection was closed; the pool opens another
-  pool.on("error", (error) => console.error(error.name));
+  pool.on("error", logFailure);
 
   const boss = new PgBoss({
     connectionString: databaseUrl,
     ...(schema !== "public" && { schema }),
   });
   // PostgreSQL is not reachable; pg-boss reconnects
-  boss.on("error", (error) => console.error(error.name));
+  boss.on("error", logFailure);
   await prepare(pool, boss); // starts pg-boss and creates the queue
   const inbox = await pgBossInbox(boss, { queue: "loyalty" });
   const handle = onEvents({
