@@ -39,10 +39,10 @@ import {
 import {
   applyBalance,
   connect,
-  createReceiver,
   createRoute,
   receiveWithBullmq,
   receiveWithPgBoss,
+  receiveWithPostgres,
   storeInPostgres,
 } from "./several-machines.ts";
 import { inTransaction } from "./transaction.ts";
@@ -190,7 +190,7 @@ describe.skipIf(!(await hasPostgres()))("on PostgreSQL", () => {
   testReconciliation(async (secret) => {
     const pool = createPool();
     return {
-      receive: getRequestListener(createReceiver(secret, pool)),
+      receive: getRequestListener(receiveWithPostgres(secret, pool)),
       storeBalance: storeInPostgres(pool),
       balance: await createBalances(pool),
     };

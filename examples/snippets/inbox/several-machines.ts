@@ -22,7 +22,7 @@ export const handleEvents = (pool: pg.Pool) =>
     otherTypes: () => {},
   });
 
-export const createReceiver = (secret: string, pool: pg.Pool) =>
+export const receiveWithPostgres = (secret: string, pool: pg.Pool) =>
   fetchReceiver({ secret, handler: handleEvents(pool) });
 
 // #endregion

@@ -106,7 +106,7 @@ export const checks = defineChecks({
     clause: "5.7",
     expects: "4xx",
     advice:
-      "Verify the HMAC of the raw body with the signing secret before anything else, for example with createReceiver, and respond 401. The other checks of signatures were not run.",
+      "Verify the HMAC of the raw body with the signing secret before anything else, for example with verifyWebhook, and respond 401. The other checks of signatures were not run.",
     requests({ signed, event }) {
       const { headers, body } = signed();
       return {
