@@ -1,4 +1,5 @@
 /** Notices that jobs wait and nobody leases them: no worker seems to run. */
+import type { Clock } from "../timers.ts";
 import { countJobs, queuesSql } from "./read.ts";
 import { query, type Statements, toNumber, toOptionalNumber } from "./statement.ts";
 import { equalsSql, type JobTables, ranks } from "./tables.ts";
@@ -83,40 +84,38 @@ interface WatchContext {
   count(): Promise<number>;
   log(waiting: number): void;
   onUnavailable(error: unknown): void;
-  nowMs(): number;
-  /** Starts a timer that keeps no process running, and returns a function that cancels it. */
-  startBackgroundTimer(ms: number, wake: () => void): () => void;
+  clock: Clock;
 }
 
 export function createWorkerWatch(context: WatchContext): WorkerWatch {
-  const { workers, nowMs } = context;
+  const { workers, clock } = context;
   let nextLookAtMs = Number.NEGATIVE_INFINITY;
   let nextWarningAtMs = Number.NEGATIVE_INFINITY;
   let cancelTimer: (() => void) | undefined;
 
   async function warn(): Promise<void> {
-    if (workers.size > 0 || nowMs() < nextWarningAtMs) return;
+    if (workers.size > 0 || clock.monotonicMs() < nextWarningAtMs) return;
     const waiting = await context.count();
     if (waiting === 0) return;
-    nextWarningAtMs = nowMs() + warningIntervalMs;
+    nextWarningAtMs = clock.monotonicMs() + warningIntervalMs;
     context.log(waiting);
   }
 
   function lookLater(): void {
     if (workers.size > 0) return;
-    cancelTimer ??= runInNoRequest(() =>
-      context.startBackgroundTimer(laterMs, () => {
-        cancelTimer = undefined;
-        warn().catch(() => {}); // the next call reports it
-      }),
-    );
+    const lookAgain = () => {
+      cancelTimer = undefined;
+      warn().catch(() => {}); // the next call reports it
+    };
+    cancelTimer ??= runInNoRequest(() => clock.after(laterMs, lookAgain, true));
   }
 
   return {
     async look() {
       lookLater();
-      if (workers.size > 0 || nowMs() < nextLookAtMs) return;
-      nextLookAtMs = nowMs() + lookIntervalMs;
+      const nowMs = clock.monotonicMs();
+      if (workers.size > 0 || nowMs < nextLookAtMs) return;
+      nextLookAtMs = nowMs + lookIntervalMs;
       // The caller finds out by itself whether it can go on.
       await warn().catch(context.onUnavailable);
     },

@@ -4,6 +4,7 @@
  */
 import { getBuiltinModule } from "../builtin-module.ts";
 import { endless } from "../limits.ts";
+import type { Clock } from "../timers.ts";
 import { maxAheadMs } from "./correct-times.ts";
 import type { LeasedJob } from "./tables.ts";
 
@@ -22,13 +23,7 @@ interface WorkerContext<Leased extends LeasedJob> {
   correctTimes?(): Promise<unknown>;
   /** Called before the worker sleeps because nothing is due. */
   onIdle?(): Promise<unknown>;
-  clock: WorkerClock;
-}
-
-/** `after` returns a function that cancels. */
-interface WorkerClock {
-  monotonicMs(): number;
-  after(ms: number, wake: () => void): () => void;
+  clock: Clock;
 }
 
 /**
@@ -299,7 +294,7 @@ const recordingMs = 500;
  * waited for: its lease expires.
  */
 export async function endWithin(
-  clock: WorkerClock,
+  clock: Clock,
   work: Promise<unknown>,
   graceMs: number,
   abort: () => void,

@@ -121,8 +121,7 @@ function watchForWorker(
         `${waiting} entries wait, and nobody issues their cards: call outbox.work() in a process that runs, or outbox.drain() from cron.`,
       ),
     onUnavailable: (error) => report({ outcome: "unavailable", error }),
-    nowMs: clock.monotonicMs,
-    startBackgroundTimer: (ms, wake) => clock.after(ms, wake, true),
+    clock,
   });
   lifecycle.listeners.closing.add(watch.stop);
   return watch;

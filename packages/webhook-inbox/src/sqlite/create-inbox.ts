@@ -18,7 +18,7 @@ import {
   openSqlite,
   requireFileName,
 } from "@loyalty-cards/internal/sqlite/database-node";
-import { startBackgroundTimer } from "@loyalty-cards/internal/timers";
+import { type Clock, startBackgroundTimer } from "@loyalty-cards/internal/timers";
 import { createInboxReport } from "../outcomes.ts";
 import { createPut, requireEventId } from "../put.ts";
 import {
@@ -36,7 +36,6 @@ import {
   type SqliteInbox,
   type SqliteInboxOptions,
   states,
-  type TestClock,
   testingNames,
 } from "./inbox.ts";
 import { digest, prepareTables, replay, store, tables } from "./store-node.ts";
@@ -72,7 +71,7 @@ const warningIntervalMs = 600_000;
  */
 export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
   const context = createContext(options);
-  const { source, database, report } = context;
+  const { source, database, report, clock } = context;
   /** The running workers, with the handler of each. */
   const workers = new Map<Worker, SqliteHandler>();
   let isClosing = false;
@@ -84,8 +83,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
         `${waiting} events wait, and nobody processes them: call inbox.work(handler) in a process that runs, or inbox.drain(handler) from cron.`,
       ),
     onUnavailable: (error) => report({ outcome: "unavailable", error }),
-    nowMs: context.now,
-    startBackgroundTimer: context.startBackgroundTimer,
+    clock,
   });
   const warnOfOtherContent = createOtherContentWarning(context);
 
@@ -134,7 +132,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
       requireKnownNames("drain", options, drainOptionNames);
       const { maxMs = maxTimerMs, ...workerOptions } = options;
       requireNumber("maxMs", maxMs, 0, maxTimerMs);
-      const limits = { maxIdleMs: 0, endsAtMs: performance.now() + maxMs };
+      const limits = { maxIdleMs: 0, endsAtMs: clock.monotonicMs() + maxMs };
       await start(handler, workerOptions, limits).ended;
       return readHealth(context);
     },
@@ -165,16 +163,28 @@ const oneHandler =
   "This inbox has a worker with another handler, and each event goes to one of them only: combine the handlers in one onEvents({ … }), or stop the first worker.";
 
 /** @returns a function that logs, at most every ten minutes, that two services share an inbox. */
-function createOtherContentWarning({ log, now }: InboxContext) {
+function createOtherContentWarning({ log, clock }: InboxContext) {
   let warnedAtMs = Number.NEGATIVE_INFINITY;
   return (): void => {
-    if (now() - warnedAtMs < warningIntervalMs) return;
-    warnedAtMs = now();
+    const nowMs = clock.monotonicMs();
+    if (nowMs - warnedAtMs < warningIntervalMs) return;
+    warnedAtMs = nowMs;
     log(
       "an event has the id of another one and other content, so it counts as its duplicate: give the inbox of each service its own source.",
     );
   };
 }
+
+/** The same as that of the client, from which this package imports nothing. */
+const systemClock: Clock = {
+  now: Date.now,
+  monotonicMs: () => performance.now(),
+  after(ms, wake, isBackground) {
+    if (isBackground) return startBackgroundTimer(ms, wake);
+    const timer = setTimeout(wake, ms);
+    return () => clearTimeout(timer);
+  },
+};
 
 /** @throws {TypeError} for an option that is out of range. */
 function createContext(options: SqliteInboxOptions): InboxContext {
@@ -182,13 +192,13 @@ function createContext(options: SqliteInboxOptions): InboxContext {
   const { file, source = "", open = openSqlite, testing = {} } = options;
   requireSource(source);
   requireKnownNames("testing of sqliteInbox", testing, testingNames);
-  const { clock = Date as TestClock, random = Math.random } = testing;
+  const { random = Math.random } = testing;
+  const clock = { ...systemClock, ...testing.clock };
   requireFileName("sqliteInbox", file);
   const retentionMs = parseRetentionSeconds(options.retentionSeconds) * 1000;
-  const now = () => clock.now();
   const database = createSqliteDatabase({
     openFile: () => openDurableFile("sqliteInbox", file, open, prepareTables),
-    now,
+    now: clock.now,
     owner: "inbox",
     getLatestMs: () => getLatestMs(tables),
   });
@@ -199,8 +209,7 @@ function createContext(options: SqliteInboxOptions): InboxContext {
     report: createInboxReport(options),
     log: createLog("webhook-inbox", options.log),
     describe,
-    now,
-    startBackgroundTimer: clock.after ?? startBackgroundTimer,
+    clock,
     random,
     retentionMs,
   };

@@ -29,10 +29,8 @@ export interface SqliteInboxOptions extends ReportOptions {
   /** Opens the file. Default: `node:sqlite` where the runtime has it, else the package `libsql`. */
   open?: OpenSqlite;
   /** Set by tests only. */
-  testing?: { clock?: TestClock; random?: () => number };
+  testing?: { clock?: Partial<Clock>; random?: () => number };
 }
-
-export type TestClock = Pick<Clock, "now"> & Partial<Pick<Clock, "after">>;
 
 export const inboxOptionNames = {
   file: true,

@@ -19,7 +19,7 @@ import { startWorker, type WorkLimits } from "@loyalty-cards/internal/jobs/worke
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { endless, maxTimerMs, requireInteger, requireNumber } from "@loyalty-cards/internal/limits";
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
-import { setRealImmediate } from "@loyalty-cards/internal/timers";
+import { type Clock, setRealImmediate } from "@loyalty-cards/internal/timers";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import type { EventRef, Report } from "../outcomes.ts";
 import { untilAborted } from "../put.ts";
@@ -83,9 +83,7 @@ export interface InboxContext {
   log(line: string): void;
   /** Describes the error of a failed attempt as it is stored. */
   describe(error: unknown): string;
-  now(): number;
-  /** Starts a timer that keeps no process running. */
-  startBackgroundTimer(ms: number, wake: () => void): () => void;
+  clock: Clock;
   random(): number;
   retentionMs: number;
 }
@@ -95,7 +93,7 @@ export interface InboxContext {
  * @param limits when the worker ends without being stopped.
  */
 export function startEventWorker(
-  { source, database, report, describe, now, random, retentionMs }: InboxContext,
+  { source, database, report, describe, clock, random, retentionMs }: InboxContext,
   handler: SqliteHandler,
   options: SqliteWorkerOptions = {},
   limits?: WorkLimits,
@@ -115,14 +113,15 @@ export function startEventWorker(
     if (stored === undefined) return recordDamaged(job, attempt);
     const { event, body, receivedAt } = stored;
     const facts = { event: { id: event.id, type: event.type }, attempt };
-    const startedMs = performance.now();
+    const startedMs = clock.monotonicMs();
     try {
       requireAttempt(job, maxAttempts);
       const delivery = { id: undefined, rawBody: toBytes(body), receivedAt, attempt, source };
-      const writes = await callHandler(handler, event, delivery, signal, handlerTimeoutMs);
+      const limit = { clock, timeoutMs: handlerTimeoutMs, workerSignal: signal };
+      const writes = await callHandler(handler, event, delivery, limit);
       const isDone = database.transact(markDone(job, writes));
-      const durationMs = performance.now() - startedMs;
-      const lagMs = Math.max(0, now() - receivedAt.getTime());
+      const durationMs = clock.monotonicMs() - startedMs;
+      const lagMs = Math.max(0, clock.now() - receivedAt.getTime());
       if (isDone) report({ outcome: "done", ...facts, durationMs, lagMs });
       else report({ outcome: "lease-lost", ...facts });
     } catch (error) {
@@ -167,7 +166,7 @@ export function startEventWorker(
 
   return startWorker(
     {
-      clock: { monotonicMs: () => performance.now(), after: startTimer },
+      clock,
       onUnavailable,
       // A retry is an event whose process ended while it ran: perhaps because of this event.
       lease: async (limit) =>
@@ -179,13 +178,13 @@ export function startEventWorker(
       run: (job, signal) => run(job, signal).catch(onUnavailable),
       giveBack: async (job) => returnUnhandled(job),
       async onIdle() {
-        const nowMs = performance.now();
+        const nowMs = clock.monotonicMs();
         if (nowMs - sweptAtMs < sweepIntervalMs) return;
         const old = { topic: source, state: "done", retentionMs };
         while (database.transact(deleteEnded(tables, old))) {
           // What is left is for the next time. A drain may have no next time, so it goes on.
           const { endsAtMs = endless } = limits ?? {};
-          const isOver = performance.now() > Math.min(nowMs + maxSweepMs, endsAtMs);
+          const isOver = clock.monotonicMs() > Math.min(nowMs + maxSweepMs, endsAtMs);
           if (limits === undefined || isOver) return;
           await new Promise((resolve) => setRealImmediate(resolve));
         }
@@ -219,12 +218,14 @@ function requireAttempt({ attempts }: LeasedJob, maxAttempts: number): void {
   );
 }
 
-function startTimer(ms: number, wake: () => void): () => void {
-  const timer = setTimeout(wake, ms);
-  return () => clearTimeout(timer);
-}
-
 type Write = (database: SqliteDatabase) => unknown;
+
+/** What ends the attempt of a handler. */
+interface HandlerLimit {
+  clock: Clock;
+  timeoutMs: number;
+  workerSignal: AbortSignal;
+}
 
 /**
  * Calls the handler once.
@@ -235,14 +236,11 @@ async function callHandler(
   handler: SqliteHandler,
   event: WebhookEvent,
   delivery: Omit<SqliteDelivery, "signal" | "write">,
-  workerSignal: AbortSignal,
-  timeoutMs: number,
+  { clock, timeoutMs, workerSignal }: HandlerLimit,
 ): Promise<Write[]> {
   const timeout = new AbortController();
-  const timer = setTimeout(
-    () =>
-      timeout.abort(withSafeMessage(new Error(`The handler took longer than ${timeoutMs} ms.`))),
-    timeoutMs,
+  const cancelTimer = clock.after(timeoutMs, () =>
+    timeout.abort(withSafeMessage(new Error(`The handler took longer than ${timeoutMs} ms.`))),
   );
   const signal = AbortSignal.any([workerSignal, timeout.signal]);
   const writes: Write[] = [];
@@ -263,7 +261,7 @@ async function callHandler(
     return writes;
   } finally {
     isOver = true;
-    clearTimeout(timer);
+    cancelTimer();
   }
 }
 

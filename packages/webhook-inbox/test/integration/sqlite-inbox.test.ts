@@ -148,11 +148,12 @@ describe.each(engines)("with %s", (name, open) => {
   it("logs that events wait and nobody processes them, once in ten minutes", async () => {
     const lines: string[] = [];
     const log = (line: string) => lines.push(line);
-    const { inbox, clock } = openAhead(0, { open, log });
+    const clock = createVirtualClock();
+    const inbox = openInbox({ open, log, testing: { clock } });
     const minuteMs = 60_000;
     const putAfter = async (ms: number) => {
-      clock.aheadMs += ms;
-      await put(inbox, balanceChanged(`evt_${clock.aheadMs}`));
+      await clock.pass(ms);
+      await put(inbox, balanceChanged(`evt_${clock.now()}`));
       return lines.splice(0);
     };
     const line = (waiting: number) =>
@@ -163,15 +164,17 @@ describe.each(engines)("with %s", (name, open) => {
     expect(await putAfter(9 * minuteMs)).toEqual([]);
     expect(await putAfter(minuteMs)).toEqual([line(5)]);
     // A drain each hour has enough time.
-    await inbox.drain(() => {});
+    await clock.run(inbox.drain(() => {}));
     expect(await putAfter(minuteMs)).toEqual([]);
     expect(await putAfter(60 * minuteMs)).toEqual([]);
-    await inbox.drain(() => {});
+    await clock.run(inbox.drain(() => {}));
     expect(await putAfter(120 * minuteMs)).toEqual([]);
     expect(await putAfter(65 * minuteMs)).toEqual([line(2)]);
     // With a worker in this process nothing is missing.
-    inbox.work(() => new Promise(() => {}));
+    const workerOptions = { handlerTimeoutMs: 120 * minuteMs, pollMs: 65 * minuteMs };
+    inbox.work(() => new Promise(() => {}), workerOptions);
     expect(await putAfter(65 * minuteMs)).toEqual([]);
+    await clock.run(inbox.close({ graceMs: 0 }));
   });
 
   it("logs it a minute after put, also when nothing is called until then", async () => {
@@ -198,7 +201,7 @@ describe.each(engines)("with %s", (name, open) => {
     const file = scratchFile();
     const processed = openInbox({ file, open, source: "tea", testing: { clock } });
     await put(processed, balanceChanged("evt_1"));
-    await processed.drain(() => {});
+    await clock.run(processed.drain(() => {}));
     const log = (line: string) => lines.push(line);
     const inbox = openInbox({ file, open, source: "coffee", log, testing: { clock } });
     await put(inbox, balanceChanged("evt_1"));
@@ -271,16 +274,19 @@ describe.each(engines)("with %s", (name, open) => {
   });
 
   it("takes no further event after maxMs, and waits for the running handlers", async () => {
-    const inbox = openInbox({ open });
+    const clock = createVirtualClock();
+    const inbox = openInbox({ open, testing: { clock } });
     for (const id of ["evt_1", "evt_2"]) await put(inbox, balanceChanged(id));
     const started: string[] = [];
-    const left = await inbox.drain(
-      async ({ id }, { signal }) => {
-        started.push(id);
-        await new Promise((resolve) => setTimeout(resolve, 1_100));
-        signal.throwIfAborted();
-      },
-      { concurrency: 1, maxMs: 1_000 },
+    const left = await clock.run(
+      inbox.drain(
+        async ({ id }, { signal }) => {
+          started.push(id);
+          await clock.wait(1_100);
+          signal.throwIfAborted();
+        },
+        { concurrency: 1, maxMs: 1_000 },
+      ),
     );
     expect(left).toMatchObject({ waiting: 1, dead: 0 });
     expect(started).toEqual(["evt_1"]);
