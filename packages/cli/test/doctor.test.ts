@@ -113,7 +113,7 @@ describe("doctor", () => {
     const fix = expect.stringContaining("Is it running");
     expect(byName).toMatchObject({
       service: { status: "failed", detail: "does not respond (ECONNREFUSED)", fix },
-      key: { status: "skipped" },
+      access: { status: "skipped" },
     });
   });
 
@@ -139,9 +139,9 @@ describe("doctor", () => {
     const { code, byName, stdout, stderr } = await runDoctor({ env });
     expect(code).toBe(4);
     expect(byName).toMatchObject({
-      key: {
+      access: {
         status: "failed",
-        detail: "not accepted: the service responded 401",
+        detail: "the key is not accepted (401)",
         fix: expect.stringContaining("The console creates others: API & webhooks (mock: Setup)"),
       },
       template: { status: "skipped", detail: "needs a key that is accepted" },
@@ -181,7 +181,7 @@ describe("doctor", () => {
     [
       "always responds 500",
       () => 500,
-      "key",
+      "access",
       {
         status: "failed",
         detail: "not checked: the service responded 500",
@@ -191,8 +191,11 @@ describe("doctor", () => {
     [
       "responds the same with and without the key",
       () => 404,
-      "key",
-      { status: "warning", detail: "not checked: the service responds 404 with and without it" },
+      "access",
+      {
+        status: "warning",
+        detail: "not checked: the service responds 404 with and without the key",
+      },
     ],
     [
       "validates the customer before the template",
@@ -216,7 +219,7 @@ describe("doctor", () => {
     });
     const { code, byName } = await runDoctor({ env });
     const detail = expect.stringMatching(/^The connection to http\S+ failed \(\w+\)\.$/);
-    expect([code, byName["key"]?.detail]).toEqual([1, detail]);
+    expect([code, byName["access"]?.detail]).toEqual([1, detail]);
   });
 
   it("sends nothing to the template when the service accepts an unknown one", async () => {
@@ -242,7 +245,7 @@ describe("doctor", () => {
       detail: "it redirects (301) to https://www.example.com",
       fix: expect.stringContaining("set the address to the final one"),
     });
-    expect(byName["key"]?.status).toBe("skipped");
+    expect(byName["access"]?.status).toBe("skipped");
     expect(stdout).not.toContain("token");
     expect(keys).toEqual([undefined, undefined]);
   });
@@ -264,7 +267,7 @@ describe("doctor", () => {
         .end(`{"status":${status}}`);
     });
     const { byName } = await runDoctor({ env: other });
-    expect([byName["service"]?.status, byName["key"]?.status]).toEqual(["passed", "passed"]);
+    expect([byName["service"]?.status, byName["access"]?.status]).toEqual(["passed", "passed"]);
   });
 
   it.each([

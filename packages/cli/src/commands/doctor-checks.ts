@@ -40,7 +40,7 @@ const warning = (detail: string, fix: string) => ({ status: "warning", detail, f
 const failed = (detail: string, fix: string) => ({ status: "failed", detail, fix }) as const;
 
 /** In the order in which they run and are printed. */
-const names = ["address", "API key", "service", "clock", "contract", "key", "template"] as const;
+const names = ["address", "API key", "service", "clock", "contract", "access", "template"] as const;
 
 /** @param templateId undefined when there is none to check. */
 export async function checkService(
@@ -70,7 +70,7 @@ export async function checkService(
   if (responses === undefined) return skipOthers("a service that responds");
   await run("clock", () => checkClock(responses.reference));
   await run("contract", () => checkContract(responses.reference));
-  await run("key", () => checkKey(client, responses.card.status));
+  await run("access", () => checkAccess(client, responses.card.status));
   if (done.at(-1)?.status === "failed") return skipOthers("a key that is accepted");
   await run("template", () => checkTemplate(client, templateId));
   return done;
@@ -261,22 +261,22 @@ function checkContract({ status, url, bytes }: Received): CheckResult {
  * Reads a card that does not exist. The specification does not name the statuses of a wrong key and
  * of an unknown card, so the response is compared with that to a request without a key.
  */
-async function checkKey(client: IssuingClient, statusWithoutKey: number): Promise<CheckResult> {
+async function checkAccess(client: IssuingClient, statusWithoutKey: number): Promise<CheckResult> {
   const id = `doctor-${randomUUID()}`;
   const { response } = await client.api.GET("/passes/{id}", { params: { path: { id } } });
   const { status } = response;
   if (status === 401 || status === 403) {
     const result = failed(
-      `not accepted: the service responded ${status}`,
+      `the key is not accepted (${status})`,
       "Is it complete, not revoked, of this service? The console creates others: API & webhooks (mock: Setup).",
     );
     return { ...result, exitCode: exitCodes.keyRefused };
   }
   if (status >= 500)
     return failed(`not checked: the service responded ${status}`, "Run doctor again later.");
-  if (statusWithoutKey !== status) return passed("accepted by the service");
+  if (statusWithoutKey !== status) return passed("the key is accepted");
   return warning(
-    `not checked: the service responds ${status} with and without it`,
+    `not checked: the service responds ${status} with and without the key`,
     "Run `loyalty-cards card ID` with the id of a card that exists.",
   );
 }
