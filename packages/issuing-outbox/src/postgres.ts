@@ -122,8 +122,9 @@ export interface PostgresOutbox<Transaction = PostgresTransaction> extends Outbo
 }
 
 /**
- * Creates the tables if they do not exist, in the first schema of the search path. Safe to run in
- * several processes at once. A role that may not create tables can call it when they exist.
+ * Creates the tables in the first schema of the search path, unless one of its schemas has them.
+ * Safe to run in several processes at once. A role that may not create tables can call it when they
+ * exist.
  * @example
  * ```ts
  * import { ensureOutboxTables } from "@loyalty-cards/issuing-outbox/postgres";

@@ -56,8 +56,9 @@ END $$;
 `;
 
 /**
- * Creates the tables if they do not exist, in the first schema of the search path. Safe to run in
- * several processes at once, and by a role that may create nothing where they exist.
+ * Creates the tables in the first schema of the search path, unless one of its schemas has them.
+ * Safe to run in several processes at once, and by a role that may create nothing where they
+ * exist.
  * @throws when they are of a newer version.
  * @example
  * ```ts
