@@ -159,8 +159,16 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+const httpStart = /^https?:\/\/[^\s/?#]/i;
+
 /** Accepts only http and https, because users open the page and its links. */
-const isHttpUrl = (value: unknown) => isString(value) && /^https?:\/\/[^\s/?#]/i.test(value);
+function isHttpUrl(value: unknown): boolean {
+  try {
+    return isString(value) && httpStart.test(value) && new URL(value).host !== "";
+  } catch {
+    return false; // such as https://host:undefined/
+  }
+}
 
 const isOptional = (isValid: (value: unknown) => boolean) => (value: unknown) =>
   value === undefined || isValid(value);
@@ -192,7 +200,8 @@ export function readCard<Fields>({ json, status }: UsableResponse): Reading<Card
   if (invalid.length === 0) return { value: members as typeof members & Card<Fields> };
 
   const { id, publicUrl, public_url, loyaltyBalance } = members;
-  const hasPage = isHttpUrl(publicUrl) || isHttpUrl(public_url);
+  // What has a page is a card, also when the address is wrong.
+  const hasPage = [publicUrl, public_url].some((url) => isString(url) && httpStart.test(url));
   if (status === 202 && !hasPage) {
     const what = "202: the card is issued later. Repeat the call with the same key.";
     return unusable(status, what, { isRetryable: true });

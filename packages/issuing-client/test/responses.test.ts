@@ -201,6 +201,18 @@ const refusedCards: [name: string, body: unknown, message: RegExp, cardId: strin
     "card_1",
   ],
   ["has no host in its publicUrl", { ...card, publicUrl: "https://" }, invalidUrl, "card_1"],
+  [
+    "has no port in its publicUrl, and no balance",
+    { id: "card_1", publicUrl: "https://cards.test:undefined/1" },
+    invalidUrl,
+    "card_1",
+  ],
+  [
+    "has a publicUrl without its host",
+    { ...card, publicUrl: "https://%HOST%/1" },
+    invalidUrl,
+    "card_1",
+  ],
   ["has only an id", { id: "card_1" }, invalidUrl, undefined],
   ["is a job", { id: "job_1", status: "pending", customerId: "cus_1" }, invalidUrl, undefined],
   ["is a wrapper", { id: "req_1", data: card }, /the card is inside another object/, undefined],
