@@ -68,26 +68,22 @@ export function parseVersion(value: string): string {
   );
 }
 
-/** Connects a command with its action. */
+/**
+ * Connects a command with its action.
+ * @param load imports what only this command needs.
+ */
 export function setAction<Options extends object>(
   cli: Cli,
   command: Command,
-  action: Action<Options>,
+  load: () => Promise<Action<Options>>,
 ): void {
   command.action(async () => {
     const options = command.optsWithGlobals<Options & GlobalOptions>();
     const context = createContext(cli.terminal, options);
-    cli.exitCode = (await action(context, options, ...command.processedArgs)) ?? 0;
+    const run = await load();
+    cli.exitCode = (await run(context, options, ...command.processedArgs)) ?? 0;
   });
 }
-
-/** Connects a command with an action that is loaded when the command runs. */
-export const setLazyAction = <Options extends object>(
-  cli: Cli,
-  command: Command,
-  load: () => Promise<Action<Options>>,
-): void =>
-  setAction<Options>(cli, command, async (...args) => (await (await load())(...args)) ?? 0);
 
 function createContext(terminal: Terminal, globals: GlobalOptions): Context {
   const sources = readSources(terminal);

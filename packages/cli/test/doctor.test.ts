@@ -7,7 +7,7 @@ import { endpoints } from "@loyalty-cards/openapi/endpoints";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { createFolder, listen } from "@loyalty-cards/testing/resources";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { ServiceCheck } from "../src/commands/doctor-checks.ts";
+import type { ServiceCheck } from "../src/doctor/checks.ts";
 import { openMock, type RunOptions, run } from "./terminal.ts";
 
 async function runDoctor(options: RunOptions, ...args: string[]) {

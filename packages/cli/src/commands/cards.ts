@@ -58,7 +58,7 @@ function addIssueCommand(program: Command, cli: Cli): void {
     "loyalty-cards issue --user-id 7 --privacy 2026-01 --phone +48600100200 \\",
     "  --field name=Anna",
   );
-  setAction<IssueOptions>(cli, issue, runIssue);
+  setAction(cli, issue, async () => runIssue);
 }
 
 export function addCardCommands(program: Command, cli: Cli): void {
@@ -68,10 +68,7 @@ export function addCardCommands(program: Command, cli: Cli): void {
     .description("print a card")
     .argument("<card-id>", "id of the card");
   addExamples(card, "loyalty-cards card card_8sT2kq", "loyalty-cards card card_8sT2kq --json");
-  setAction(cli, card, async ({ createClient, print }, _options, cardId: string) => {
-    const found = await (await createClient()).getCard(cardId);
-    print.data(found, () => formatCard(found));
-  });
+  setAction(cli, card, async () => printCard);
 
   const operations = program
     .command("operations")
@@ -79,16 +76,7 @@ export function addCardCommands(program: Command, cli: Cli): void {
     .argument("<card-id>", "id of the card")
     .option("--limit <number>", "how many operations", parseWhole(1, 100));
   addExamples(operations, "loyalty-cards operations card_8sT2kq --limit 5");
-  setAction<{ limit?: number }>(cli, operations, async (context, { limit }, cardId: string) => {
-    const client = await context.createClient();
-    const list = await client.listOperations(cardId, limit === undefined ? {} : { limit });
-    context.print.data(list, () => {
-      if (list.length === 0) return "This card has no operations.";
-      const toRow = (one: Operation) => [one.createdAt, one.type, one.change, one.balance, one.id];
-      const rows = list.map((one) => toRow(one).map((value) => value ?? ""));
-      return formatTable(rows, ["Time", "Type", "Change", "Balance", "Id"]);
-    });
-  });
+  setAction(cli, operations, async () => printOperations);
 
   const consent = program
     .command("consent")
@@ -101,21 +89,45 @@ export function addCardCommands(program: Command, cli: Cli): void {
       parseGivenVersion,
     );
   addExamples(consent, "loyalty-cards consent card_8sT2kq --set yes --version 2026-01");
-  type Options = { set?: "yes" | "no"; version?: string };
-  setAction<Options>(
-    cli,
-    consent,
-    async ({ print, createClient }, { set, version }, cardId: string) => {
-      if (set === undefined && version !== undefined)
-        throw new CommandError("--version needs --set.");
-      const client = await createClient();
-      const change = { marketing: set === "yes", ...(version !== undefined && { version }) };
-      // The response to a change may have no body (spec 4.5).
-      const changed = set === undefined ? undefined : await client.setConsent(cardId, change);
-      const state = changed ?? (await client.getConsent(cardId));
-      print.data(state, () => `Marketing consent: ${state.marketingConsent ? "yes" : "no"}`);
-    },
-  );
+  setAction(cli, consent, async () => runConsent);
+}
+
+async function printCard(
+  { createClient, print }: Context,
+  _options: object,
+  cardId: string,
+): Promise<void> {
+  const found = await (await createClient()).getCard(cardId);
+  print.data(found, () => formatCard(found));
+}
+
+async function printOperations(
+  { createClient, print }: Context,
+  { limit }: { limit?: number },
+  cardId: string,
+): Promise<void> {
+  const client = await createClient();
+  const list = await client.listOperations(cardId, limit === undefined ? {} : { limit });
+  print.data(list, () => {
+    if (list.length === 0) return "This card has no operations.";
+    const toRow = (one: Operation) => [one.createdAt, one.type, one.change, one.balance, one.id];
+    const rows = list.map((one) => toRow(one).map((value) => value ?? ""));
+    return formatTable(rows, ["Time", "Type", "Change", "Balance", "Id"]);
+  });
+}
+
+async function runConsent(
+  { createClient, print }: Context,
+  { set, version }: { set?: "yes" | "no"; version?: string },
+  cardId: string,
+): Promise<void> {
+  if (set === undefined && version !== undefined) throw new CommandError("--version needs --set.");
+  const client = await createClient();
+  const change = { marketing: set === "yes", ...(version !== undefined && { version }) };
+  // The response to a change may have no body (spec 4.5).
+  const changed = set === undefined ? undefined : await client.setConsent(cardId, change);
+  const state = changed ?? (await client.getConsent(cardId));
+  print.data(state, () => `Marketing consent: ${state.marketingConsent ? "yes" : "no"}`);
 }
 
 async function runIssue(context: Context, options: IssueOptions): Promise<undefined> {

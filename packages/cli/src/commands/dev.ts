@@ -20,7 +20,7 @@ export function addDevCommand(program: Command, cli: Cli): void {
     "loyalty-cards dev --forward http://localhost:3000/webhooks/loyalty",
     "loyalty-cards dev --data shop.json --port 4011",
   );
-  setAction<ServiceOptions>(cli, dev, runDev);
+  setAction(cli, dev, async () => runDev);
 }
 
 async function runDev(context: Context, options: ServiceOptions): Promise<undefined> {

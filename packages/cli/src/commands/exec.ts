@@ -34,13 +34,14 @@ export function addExecCommand(program: Command, cli: Cli): void {
     const isMisspelt = message.includes("(Did you mean");
     throw new CommanderError(exitCode, code, isMisspelt ? message : `${message}. ${needsDashes}`);
   });
-  setAction<ServiceOptions>(cli, exec, async (context, options, command: string[]) => {
+  const runSeparated = async (context: Context, options: ServiceOptions, command: string[]) => {
     // Without `--`, an option of the command could be read as an option of exec.
     const dashes = cli.args.indexOf("--");
     const isSeparated = dashes >= 0 && cli.args.length - dashes - 1 === command.length;
     if (!isSeparated) throw new CommandError(needsDashes);
     return runExec(context, options, command);
-  });
+  };
+  setAction(cli, exec, async () => runSeparated);
 }
 
 async function runExec(

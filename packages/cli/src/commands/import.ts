@@ -10,7 +10,7 @@ import {
   parseText,
   parseVersion,
   parseWhole,
-  setLazyAction,
+  setAction,
 } from "../command.ts";
 import { Text } from "../printable.ts";
 
@@ -34,7 +34,7 @@ export function addImportCommands(program: Command, cli: Cli): void {
       parseWhole(1, 1_000),
     )
     .option("--max-per-second <number>", "requests per second, at most", parseWhole(1));
-  setLazyAction(cli, command, async () => (await import("../import/import.ts")).importFile);
+  setAction(cli, command, async () => (await import("../import/import.ts")).importFile);
 
   const check = command
     .command("check")
@@ -46,7 +46,7 @@ export function addImportCommands(program: Command, cli: Cli): void {
     check,
     "loyalty-cards import check members.csv --map userId=id --privacy 2026-01",
   );
-  setLazyAction(cli, check, async () => (await import("../import/check.ts")).checkFile);
+  setAction(cli, check, async () => (await import("../import/check.ts")).checkFile);
 }
 
 /**

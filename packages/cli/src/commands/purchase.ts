@@ -21,7 +21,7 @@ export function addPurchaseCommand(program: Command, cli: Cli): void {
     "# in another terminal",
     "loyalty-cards purchase card_8sT2kq 120",
   );
-  setAction(cli, purchase, runPurchase);
+  setAction(cli, purchase, async () => runPurchase);
 }
 
 function parsePoints(value: string): number {

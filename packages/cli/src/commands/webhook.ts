@@ -1,10 +1,10 @@
 /**
- * `webhook`: declares the commands that verify and sign deliveries, examine a receiver, and connect
- * a tunnel with it.
+ * `trigger` and `webhook`: declares the commands that send an event to a receiver, verify and sign
+ * deliveries, examine a receiver, and connect a tunnel with it.
  */
-import type { Command } from "commander";
-import { addExamples, type Cli, parseText, parseWhole, setLazyAction } from "../command.ts";
-import { receiverOption } from "./trigger.ts";
+import { eventTypes } from "@loyalty-cards/openapi/events";
+import { Argument, type Command, Option } from "commander";
+import { addExamples, type Cli, parseText, parseWhole, setAction } from "../command.ts";
 
 const tolerance = [
   "--tolerance <seconds>",
@@ -13,6 +13,33 @@ const tolerance = [
   300,
 ] as const;
 const body = ["--body <file>", "the raw body; - reads it from stdin", parseText] as const;
+
+const receiverOption = [
+  "--to <url>",
+  "address of the receiver (default: LOYALTY_WEBHOOK_URL)",
+] as const;
+
+/** The card of the examples in the documentation. */
+const exampleCardId = "card_8sT2kq";
+
+export function addTriggerCommand(program: Command, cli: Cli): void {
+  const card = new Option("--card <id>", "the card of the event");
+  card.default(exampleCardId, `${exampleCardId}, which no service has`);
+  const trigger = program
+    .command("trigger")
+    .description("send a signed event to a receiver")
+    .addArgument(new Argument("<event>", "type of the event").choices(eventTypes))
+    .option(...receiverOption)
+    .addOption(card)
+    .option("--duplicate", "deliver the event twice, as a retry of the service does");
+  addExamples(
+    trigger,
+    "loyalty-cards trigger balance.changed \\",
+    "  --to http://localhost:3000/webhooks/loyalty",
+    "loyalty-cards trigger balance.changed --card card_4xW9pL --duplicate",
+  );
+  setAction(cli, trigger, async () => (await import("../webhook/trigger.ts")).runTrigger);
+}
 
 export function addWebhookCommands(program: Command, cli: Cli): void {
   const webhook = program.command("webhook").description("verify, sign and receive webhooks");
@@ -37,7 +64,7 @@ function addVerifyCommand(webhook: Command, cli: Cli): void {
     verify,
     "loyalty-cards webhook verify --body body.json --signature 't=1767…,v1=5f8a…'",
   );
-  setLazyAction(cli, verify, async () => (await import("../webhook/verify.ts")).runVerify);
+  setAction(cli, verify, async () => (await import("../webhook/verify.ts")).runVerify);
 }
 
 function addSignCommand(webhook: Command, cli: Cli): void {
@@ -51,7 +78,7 @@ function addSignCommand(webhook: Command, cli: Cli): void {
     "curl http://localhost:3000/webhooks/loyalty --data-binary @body.json \\",
     '  -H "$(loyalty-cards webhook sign --body body.json)"',
   );
-  setLazyAction(cli, sign, async () => (await import("../webhook/verify.ts")).runSign);
+  setAction(cli, sign, async () => (await import("../webhook/verify.ts")).runSign);
 }
 
 function addDoctorCommand(webhook: Command, cli: Cli): void {
@@ -70,7 +97,7 @@ function addDoctorCommand(webhook: Command, cli: Cli): void {
     "loyalty-cards webhook doctor http://localhost:3000/webhooks/loyalty",
     "loyalty-cards webhook doctor --json | jq .passed",
   );
-  setLazyAction(cli, doctor, async () => (await import("../webhook/doctor.ts")).runDoctor);
+  setAction(cli, doctor, async () => (await import("../webhook/doctor.ts")).runDoctor);
 }
 
 function addListenCommand(webhook: Command, cli: Cli): void {
@@ -86,5 +113,5 @@ function addListenCommand(webhook: Command, cli: Cli): void {
     "# in another terminal; enter its address in the service's console",
     "cloudflared tunnel --url http://127.0.0.1:4020",
   );
-  setLazyAction(cli, listen, async () => (await import("../webhook/listen.ts")).runListen);
+  setAction(cli, listen, async () => (await import("../webhook/listen.ts")).runListen);
 }

@@ -1,70 +1,42 @@
 /**
  * `trigger`: sends a signed example event to a receiver, and says whether the response was correct.
  */
-import { eventTypes, type KnownEvents } from "@loyalty-cards/openapi/events";
-import { Argument, type Command } from "commander";
-import { addExamples, type Cli, type Context, setAction } from "../command.ts";
+import { eventExamples } from "@loyalty-cards/openapi/event-examples";
+import type { KnownEvents } from "@loyalty-cards/openapi/events";
+import { signWebhook } from "@loyalty-cards/webhook-verify";
+import type { Context } from "../command.ts";
 import { describeNoResponse, exitCodes } from "../command-error.ts";
 import { style, Text, text } from "../printable.ts";
+import { createHeaders, explainFailure, readReceiver, sendDelivery } from "./receiver.ts";
 
 interface TriggerOptions {
   to?: string;
-  card?: string;
+  card: string;
   duplicate?: boolean;
 }
 
-/** The card of the examples in the documentation. */
-const exampleCardId = "card_8sT2kq";
-
-export function addTriggerCommand(program: Command, cli: Cli): void {
-  const trigger = program
-    .command("trigger")
-    .description("send a signed event to a receiver")
-    .addArgument(new Argument("<event>", "type of the event").choices(eventTypes))
-    .option(...receiverOption)
-    .option(
-      "--card <id>",
-      `the card of the event (default: ${exampleCardId}, which no service has)`,
-    )
-    .option("--duplicate", "deliver the event twice, as a retry of the service does");
-  addExamples(
-    trigger,
-    "loyalty-cards trigger balance.changed \\",
-    "  --to http://localhost:3000/webhooks/loyalty",
-    "loyalty-cards trigger balance.changed --card card_4xW9pL --duplicate",
-  );
-  setAction<TriggerOptions>(cli, trigger, runTrigger);
-}
-
-export const receiverOption = [
-  "--to <url>",
-  "address of the receiver (default: LOYALTY_WEBHOOK_URL)",
-] as const;
-
-async function runTrigger(
+export async function runTrigger(
   context: Context,
   options: TriggerOptions,
   type: keyof KnownEvents,
 ): Promise<number> {
   const { print, sources, timeoutMs } = context;
-  const { signWebhook } = await import("@loyalty-cards/webhook-verify");
-  const receiver = await import("../webhook/receiver.ts");
-  const { url, secret } = receiver.readReceiver(options.to, sources);
+  const { url, secret } = readReceiver(options.to, sources);
   const id = crypto.randomUUID().slice(0, 8);
-  const event = await createExample(type, `evt_${id}`, options.card ?? exampleCardId);
+  const event = createExample(type, `evt_${id}`, options.card);
   const body = Buffer.from(JSON.stringify(event));
   let exitCode: number = exitCodes.complete;
   for (const note of options.duplicate ? ["", "duplicate"] : [""]) {
     const signature = await signWebhook({ rawBody: body, secret });
-    const headers = receiver.createHeaders(type, `dlv_${id}`, signature);
-    const result = await receiver.sendDelivery({ url, headers, body, timeoutMs });
+    const headers = createHeaders(type, `dlv_${id}`, signature);
+    const result = await sendDelivery({ url, headers, body, timeoutMs });
     const outcome = "status" in result ? { status: result.status } : { error: result.error };
     const advice = findAdvice(outcome, url);
     const passed = advice === undefined;
     if (!passed) exitCode = exitCodes.failed;
     const { durationMs } = result;
     const sent = { type, id: event.id, ...outcome, durationMs, passed, advice };
-    const remark = [note, receiver.explainFailure(result, url)].filter(Boolean).join(": ");
+    const remark = [note, explainFailure(result, url)].filter(Boolean).join(": ");
     print.data(sent, () => formatSent(sent, remark, print));
   }
   return exitCode;
@@ -94,8 +66,7 @@ function formatSent(
 }
 
 /** Creates the example of the OpenAPI document, with the current time and for a card. */
-async function createExample(type: keyof KnownEvents, id: string, cardId: string) {
-  const { eventExamples } = await import("@loyalty-cards/openapi/event-examples");
+function createExample(type: keyof KnownEvents, id: string, cardId: string) {
   const example: { data?: unknown } = eventExamples[type];
   const data = structuredClone(example.data ?? {}) as Record<string, unknown>;
   if ("passId" in data) data["passId"] = cardId;
