@@ -5,6 +5,7 @@
  */
 
 import { createTypeError } from "@loyalty-cards/internal/errors";
+import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import type { IssuingSteps, PreparedRequest } from "@loyalty-cards/internal/issuing-steps";
 import type { NewJob } from "@loyalty-cards/internal/jobs/add";
 import type { OpenBreaker } from "@loyalty-cards/internal/jobs/breaker";
@@ -145,7 +146,7 @@ function parseTemplateId(template: unknown): string {
 }
 
 export function requireCardId(cardId: unknown): asserts cardId is string {
-  if (typeof cardId !== "string" || cardId.trim() === "")
+  if (typeof cardId !== "string" || cardId.trim() === "" || textsOfNoValue.includes(cardId))
     throw createTypeError("cardId must be an id.");
   requireStorable("cardId", cardId);
 }

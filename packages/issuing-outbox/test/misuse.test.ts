@@ -148,6 +148,7 @@ it.each([
   [{ cardId: "  " }, "cardId must be an id"],
   [{ cardId: null }, "cardId must be an id"],
   [{ cardId: 17 }, "cardId must be an id"],
+  [{ cardId: "undefined" }, "cardId must be an id"],
   [{ cardId: "a".repeat(256) }, "cardId must be well-formed text"],
   [{ cardId: "card_1", noCard: true }, "not both"],
   [{}, "resolve needs { cardId } or { noCard: true }"],
