@@ -4,6 +4,7 @@
  */
 import { describeHidden } from "@loyalty-cards/internal/builtin-module";
 import { createTypeError } from "@loyalty-cards/internal/errors";
+import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import { requireInteger } from "@loyalty-cards/internal/limits";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 
@@ -76,9 +77,10 @@ export function parseJobData(
   return { event: parseBody(body), body, receivedAt: new Date(receivedAt), source, retryLimit };
 }
 
-/** @throws {TypeError} for anything but text. */
+/** @throws {TypeError} for anything but text, and for a text that several services would share. */
 export function requireSource(source: unknown): void {
-  if (source === undefined || typeof source === "string") return;
+  const isText = typeof source === "string" && !textsOfNoValue.includes(source);
+  if (source === undefined || isText) return;
   throw createTypeError("source names the sender of the events with a string.");
 }
 

@@ -17,6 +17,7 @@ const openBullmq = (options: object) => bullmqInbox({ waitUntilReady() {} } as n
 it.each<[message: string, create: () => unknown]>([
   ['sqliteInbox has no option "sorce". Did you mean source?', () => open({ sorce: "shop" })],
   ["source names the sender of the events with a string.", () => open({ source: 5 })],
+  ["source names the sender of the events", () => open({ source: `${process.env["NO_NAME"]}` })],
   [
     'The worker of an inbox has no option "concurency". Did you mean concurrency?',
     () => open().work(handler, { concurency: 2 } as object),
