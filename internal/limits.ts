@@ -34,11 +34,13 @@ export function requirePositive(name: string, value: unknown, max = Number.MAX_S
   );
 }
 
+export const wrongSignalMessage = "signal must be an AbortSignal: pass controller.signal.";
+
 /** @throws {TypeError} for a value that is not a signal, such as its controller. */
 export function requireSignal(signal: unknown): void {
   if (signal === undefined || signal === null) return;
   if (typeof (signal as { throwIfAborted?: unknown }).throwIfAborted === "function") return;
-  throw createTypeError("signal must be an AbortSignal: pass controller.signal.");
+  throw createTypeError(wrongSignalMessage);
 }
 
 /**

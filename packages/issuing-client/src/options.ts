@@ -4,7 +4,7 @@ import { programAdvice } from "@loyalty-cards/internal/errors";
 import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import { isLoopback, parseUrl } from "@loyalty-cards/internal/hostnames";
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
-import { describeValue } from "@loyalty-cards/internal/limits";
+import { describeValue, wrongSignalMessage } from "@loyalty-cards/internal/limits";
 import type { Clock } from "@loyalty-cards/internal/timers";
 import { version } from "../package.json";
 import { parseApiKeyOption } from "./api-key.ts";
@@ -198,7 +198,7 @@ export function parseCallOptions(
   if (onResponse && typeof Headers === "undefined")
     throw configurationError(describeMissingFetch("onResponse"));
   if (signal !== undefined && typeof signal.throwIfAborted !== "function")
-    throw configurationError("signal must be an AbortSignal: pass controller.signal.");
+    throw configurationError(wrongSignalMessage);
   signal?.throwIfAborted();
   return {
     ...settings,
