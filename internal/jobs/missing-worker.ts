@@ -33,8 +33,8 @@ export function* countWithoutWorker(tables: JobTables, topic?: string): Statemen
   const isOfTopic = equalsSql("topic", topic);
   // Somebody leases when a job has ended, or waits with a rank before that of new jobs: an attempt
   // changes either. A job that is added with an earlier attempt looks like that too, and is noticed
-  // later. `state <> 'waiting'` would use no index, so it is asked as < and >. It is not asked before
-  // something is due for long, because it can read every job of another topic.
+  // later. `state <> 'waiting'` would use no index, so it is asked as < and >. It is not asked
+  // before something is due for long, because it can read every job of another topic.
   const [row] = yield* query(
     `${queuesSql(tables)}
      SELECT
