@@ -33,15 +33,13 @@ export function* countWithoutWorker(tables: JobTables, topic?: string): Statemen
   const isOfTopic = equalsSql("topic", topic);
   // Somebody leases when a job has ended, or waits with a rank before that of new jobs: an attempt
   // changes either. A job that is added with an earlier attempt looks like that too, and is noticed
-  // later. `state <> 'waiting'` would use no index, so it is asked as < and >. It is not asked
-  // before something is due for long, because it can read every job of another topic.
+  // later. `state <> 'waiting'` would use no index, so it is asked as < and >.
   const [row] = yield* query(
     `${queuesSql(tables)}
      SELECT
        :now - min(due) AS due,
        :now - min(CASE WHEN rank < ${ranks.bulk} THEN due END) AS prompt,
        CASE
-         WHEN coalesce(:now - min(due), 0) < ${maxFirstDueMs} THEN 0
          WHEN EXISTS (SELECT 1 FROM ${jobs} WHERE ${isOfTopic} AND state < 'waiting') THEN 1
          WHEN EXISTS (SELECT 1 FROM ${jobs} WHERE ${isOfTopic} AND state > 'waiting') THEN 1
          WHEN EXISTS (SELECT 1 FROM queues WHERE rank < ${ranks.new} AND due IS NOT NULL) THEN 1

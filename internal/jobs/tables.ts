@@ -151,7 +151,7 @@ export function describeOtherVersion(found: number, name: string): string {
   const advice =
     found > tablesVersion
       ? `update @loyalty-cards/${name} in every process`
-      : "it does not upgrade them. Run the earlier version until nothing waits, then drop them or use another file";
+      : "it does not upgrade them. Run the earlier version until nothing waits, then drop them";
   return `are of version ${found}, and this process knows version ${tablesVersion}: ${advice}`;
 }
 

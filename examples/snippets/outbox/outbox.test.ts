@@ -103,11 +103,18 @@ it("finds what an operator must know", () => {
 it("leaves what waits in a restored backup to a person, and records the card that they found", async () => {
   const { openOutbox, readCards } = await open();
   const outbox = openOutbox();
+  const cara = { id: "user-cara", name: "Cara", phone: "12" };
+  await outbox.addAll([cara].map(toOwedCard));
+  expect(await outbox.drain()).toMatchObject({ rejected: 1 });
   await outbox.addAll([anna, ben].map(toOwedCard));
   const guide = new URL("../../../docs/guides/outbox.md", import.meta.url);
   const [, sql = ""] = /```sql\n(.*?)```/s.exec(readFileSync(guide, "utf8")) ?? [];
   await outbox.write((database) => database.exec(sql));
-  expect(await outbox.drain()).toMatchObject({ waiting: 0, unknown: 2 });
+  expect(await outbox.drain()).toMatchObject({
+    waiting: 0,
+    rejected: 0,
+    unknown: 3,
+  });
   const readEnds = "SELECT ended FROM issuing_outbox_entries";
   const ends = await outbox.write((database) => database.prepare(readEnds).all());
   for (const { ended } of ends as { ended: number }[]) // what the forms are erased after
@@ -115,7 +122,12 @@ it("leaves what waits in a restored backup to a person, and records the card tha
   expect(await readCards()).toEqual([]);
   await outbox.resolve(anna.id, { cardId: "card_anna" });
   await outbox.resolve(ben.id, { noCard: true });
-  expect(await outbox.drain()).toMatchObject({ issued: 2, unknown: 0 });
+  await outbox.resolve(cara.id, { noCard: true });
+  expect(await outbox.drain()).toMatchObject({
+    issued: 2,
+    rejected: 1,
+    unknown: 0,
+  });
   expect(await readCards()).toEqual([(await outbox.get(ben.id))?.cardId]);
 });
 

@@ -266,7 +266,7 @@ function parseKeyAge(firstAttemptAt: number, nowMs: number): number {
  * @throws {IssuingError} `idempotency-expired` when the service may have forgotten the key: the
  * call could issue a second card.
  */
-export function getRemainingRetentionMs({ keyAgeMs, idempotencyKey }: KeyedRequest): number {
+export function requireRetentionMs({ keyAgeMs, idempotencyKey }: KeyedRequest): number {
   const remainingMs = keyLifetimeMs - keyAgeMs;
   if (remainingMs > 0) return remainingMs;
   throw new IssuingError(

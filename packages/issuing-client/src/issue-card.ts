@@ -6,8 +6,8 @@ import {
   deriveKey,
   deriveKeySync,
   formatUserId,
-  getRemainingRetentionMs,
   parseKeyOptions,
+  requireRetentionMs,
 } from "./idempotency.ts";
 import { type CallSettings, getService, parseCallOptions, type Settings } from "./options.ts";
 import {
@@ -48,7 +48,7 @@ export const createIssueCard =
       typeof key === "string" ? key : await deriveKey({ ...key, templateId, namespace });
     const keyed = { ...prepared, idempotencyKey, keyAgeMs };
     // No attempt of this call comes after the service has forgotten the key.
-    const keyEndsAtMs = callSettings.clock.monotonicMs() + getRemainingRetentionMs(keyed);
+    const keyEndsAtMs = callSettings.clock.monotonicMs() + requireRetentionMs(keyed);
     const endsAtMs = Math.min(callSettings.endsAtMs, keyEndsAtMs);
     return sendCard(keyed, { ...callSettings, endsAtMs }, "may-have-issued");
   };
@@ -118,7 +118,7 @@ export function createIssuingSteps(settings: Settings): IssuingSteps<Card> {
     deriveKey: (input) => deriveKeySync({ ...input, namespace: idempotencyNamespace }),
     async send(request, options = {}) {
       const callSettings = parseCallOptions({ ...options, maxRetries: 0 }, settings);
-      getRemainingRetentionMs(request); // throws when none is left
+      requireRetentionMs(request);
       return sendCard<FieldValues>(request, callSettings, "judged-by-caller");
     },
   };

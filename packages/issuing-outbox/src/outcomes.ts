@@ -174,7 +174,7 @@ function createFormat(options: ReportOptions, hasWorker: () => boolean) {
 
 const notAccepted = "the service does not accept the API key. Correct LOYALTY_API_KEY, and restart";
 
-/** What to do about a failure that waiting does not end, by its code. */
+/** What to do about a failure, by its code. */
 const adviceByCode: Partial<Record<string, string>> = {
   "not-found":
     "the template does not exist or is archived. Correct the id, or restore the template in the service's console",

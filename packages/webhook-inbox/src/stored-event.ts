@@ -81,7 +81,10 @@ export function parseJobData(
 export function requireSource(source: unknown): void {
   const isText = typeof source === "string" && !textsOfNoValue.includes(source);
   if (source === undefined || isText) return;
-  throw createTypeError("source names the sender of the events with a string.");
+  const given = typeof source === "string" ? `the text "${source}"` : `of type ${typeof source}`;
+  throw createTypeError(
+    `source names the sender of the events with a string, such as "coffee"; it is ${given}.`,
+  );
 }
 
 /** Identifies an event among those of all sources. An event of the source `""` has its own id. */

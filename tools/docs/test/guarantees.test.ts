@@ -1,6 +1,6 @@
 /**
- * The guarantees of docs/guarantees.md have tests: each number of the page is a check of the
- * simulation, or a mark in a test, such as `// G6`; and each check and mark has its section.
+ * The guarantees of docs/guarantees.md have tests: each number of the page is a mark in a test, such
+ * as `// G6`; and each mark, and each check of the simulation, has its section.
  */
 import { expect, it } from "vitest";
 import { checks } from "../../../compat/simulation/checks.ts";
@@ -19,12 +19,12 @@ const marks = ["compat", "examples", "packages"]
   .flatMap((file) => [...readFromRoot(file).matchAll(/^[ \t]*\/\/ (G\d+(?:, G\d+)*)$/gm)])
   .flatMap(([, list = ""]) => list.split(", "));
 
-it("has a check of the simulation or a test for each guarantee, and a section for each of them", () => {
+it("has a test for each guarantee, and a section for each mark and check", () => {
   const tested = new Set([...Object.keys(checks), ...marks]);
   expect(sections.length).toBeGreaterThan(20);
   expect(
     {
-      withoutTest: sections.filter((number) => !tested.has(number)),
+      withoutTest: sections.filter((number) => !marks.includes(number)),
       withoutSection: [...tested].filter((number) => !sections.includes(number)),
     },
     `A section of ${page} has no test with its mark, such as \`// G6\`, or a mark has no section.`,

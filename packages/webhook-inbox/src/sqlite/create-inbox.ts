@@ -175,9 +175,9 @@ function createOtherContentWarning({ log, clock }: InboxContext) {
   };
 }
 
-/** The same as that of the client, from which this package imports nothing. */
+/** Like that of the client, from which this package imports nothing. */
 const systemClock: Clock = {
-  now: Date.now,
+  now: () => Date.now(), // fake timers replace Date
   monotonicMs: () => performance.now(),
   after(ms, wake, isBackground) {
     if (isBackground) return startBackgroundTimer(ms, wake);

@@ -21,7 +21,7 @@ const versionTable = "webhook_inbox_schema";
 /** Each event is a job: its source is the topic, its id the name. */
 export const tables = nameTables(eventsTable, dialects.sqlite);
 
-/** The index is for the counts and the retention. */
+/** The index is for the counts, the retention and the watch for a missing worker. */
 const definitions = `${formatTables(tables)}
 CREATE INDEX IF NOT EXISTS ${eventsTable}_ended ON ${eventsTable} (topic, state, ended);`;
 

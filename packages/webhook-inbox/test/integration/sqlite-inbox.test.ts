@@ -5,7 +5,7 @@ import { scratchFile } from "@loyalty-cards/testing/resources";
 import { losesWals, loseWal } from "@loyalty-cards/testing/sqlite-files";
 import { createVirtualClock } from "@loyalty-cards/testing/virtual-clock";
 import { createReceiver, signWebhookSync } from "@loyalty-cards/webhook-verify";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { openLibsql, type SqliteHandler, type SqliteInbox, sqliteInbox } from "../../src/index.ts";
 import { isNewest, markProcessed, type SqliteDatabase } from "../../src/sqlite/processed.ts";
 import { describeInbox } from "../inbox-contract.ts";
@@ -271,6 +271,14 @@ describe.each(engines)("with %s", (name, open) => {
     expect(await inbox.list({ state: "waiting" })).toMatchObject([{ id: "evt_7", attempts: 1 }]);
     expect(await inbox.drain(handle)).toMatchObject({ waiting: 1 }); // not due yet
     expect(handled).toHaveLength(29);
+  });
+
+  it("reads the date of fake timers that begin after the import", async () => {
+    const inbox = openInbox({ open });
+    await put(inbox, balanceChanged("evt_1"));
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 60_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    expect((await inbox.health()).oldestWaitingMs).toBeGreaterThanOrEqual(60_000);
   });
 
   it("takes no further event after maxMs, and waits for the running handlers", async () => {
