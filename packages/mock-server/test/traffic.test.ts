@@ -93,6 +93,7 @@ describe("a request in the traffic", () => {
     await call("GET", "/api/v1/passes/card_1", { key: null });
     await call("GET", "/api/v1/passes/card_1");
     await call("GET", "/api/v1/pases/card_1");
+    await call("GET", "/favicon.ico"); // by a browser that shows a response
     await issue();
     const { items } = await get("/_mock/traffic?problems=true");
     expect(items).toMatchObject([

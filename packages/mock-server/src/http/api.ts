@@ -48,7 +48,9 @@ export function addApi(app: App, backend: Backend): void {
   });
   app.notFound((c) => {
     const reply = createNotFound(app, c);
-    if (!c.req.path.startsWith("/_mock")) logUnrouted(backend, c, reply);
+    // A browser requests an icon for each response that it shows, which is not traffic of the app.
+    const isLogged = !c.req.path.startsWith("/_mock") && c.req.path !== "/favicon.ico";
+    if (isLogged) logUnrouted(backend, c, reply);
     return respond(c, reply);
   });
 }
