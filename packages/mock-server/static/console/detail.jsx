@@ -54,7 +54,7 @@ const Header = ({ title, children = undefined }) => (
 );
 
 /** The names of entries after which a purchase is a likely next step. */
-const pointNames = ["issueCard", "balance.changed", "tier.changed", "purchase"];
+const pointNames = ["issueCard", "purchase"];
 
 /** What happened, to whose card, and a way to do more with it. */
 const Story = ({
@@ -225,7 +225,7 @@ const Followed = ({ id }) => (
 
 function DeliveryDetail(delivery) {
   const { id, type, attempts, nextAttemptAt, state, url, body } = delivery;
-  const { causeId, endpointId, eventId } = delivery;
+  const { causeId, endpointId } = delivery;
   const { clock } = useService();
   const [chosen, choose] = useState();
   const attempt = attempts[chosen ?? attempts.length - 1];
@@ -288,7 +288,6 @@ function DeliveryDetail(delivery) {
         {attempt && isInjected(attempt) ? "Not sent" : "Sent"} to{" "}
         {url ?? `${endpointId}, which was deleted`}
       </h3>
-      <p class="note">Event {eventId}, the same in every attempt</p>
       <SigningTime {...attempt} />
       <Pre label="The request">
         {lines.join("")}
