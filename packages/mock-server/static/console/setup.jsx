@@ -53,11 +53,15 @@ function quote(value) {
   return mark + value + mark;
 }
 
-/** The variables that the examples and `exec` use. */
+/** The variables that the examples and the commands use. */
 function Environment({ settings: { baseUrl, apiKeys, templateId }, endpoints: [endpoint] }) {
   const { website } = apiKeys;
-  const values = { URL: baseUrl, ...(website && { API_KEY: website }), TEMPLATE_ID: templateId };
-  if (endpoint !== undefined) values["SIGNING_SECRET"] = endpoint.secret;
+  const values = {
+    URL: baseUrl,
+    ...(website && { API_KEY: website }),
+    TEMPLATE_ID: templateId,
+    ...(endpoint && { WEBHOOK_URL: endpoint.url, SIGNING_SECRET: endpoint.secret }),
+  };
   const lines = Object.entries(values).map(([name, value]) => `LOYALTY_${name}=${quote(value)}\n`);
   return <Block title=".env" text={lines.join("")} note={!website && <NoWebsiteKey />} />;
 }
@@ -119,7 +123,7 @@ const Endpoints = ({ endpoints, events }) => (
     {endpoints.map((endpoint) => (
       <Endpoint key={endpoint.id} endpoint={endpoint} events={events} />
     ))}
-    {endpoints.length > 1 && <p class="note">The first one’s secret is in .env.</p>}
+    {endpoints.length > 1 && <p class="note">The first one is in .env.</p>}
     <EndpointForm
       label="Add"
       events={events}

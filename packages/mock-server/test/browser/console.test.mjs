@@ -577,7 +577,7 @@ it("manages endpoints, and has the settings as .env with the secret, also where 
     await openConsole(test, { shop, address: "#/setup" });
   await texts(".endpoint", 1);
   writeFileSync(join(folder, ".env"), await copied("Copy .env"));
-  const program = `JSON.stringify(["URL", "API_KEY", "TEMPLATE_ID", "SIGNING_SECRET"].map((name) => process.env["LOYALTY_" + name]))`;
+  const program = `JSON.stringify(["URL", "API_KEY", "TEMPLATE_ID", "WEBHOOK_URL", "SIGNING_SECRET"].map((name) => process.env["LOYALTY_" + name]))`;
   const variables = execFileSync(
     process.execPath,
     [`--env-file=${join(folder, ".env")}`, "-p", program],
@@ -589,6 +589,7 @@ it("manages endpoints, and has the settings as .env with the secret, also where 
     shop.baseUrl,
     shop.apiKeys.website,
     shop.templateId,
+    url,
     "it's #1",
   ]);
   assert.equal(await copied("Copy the secret"), "it's #1");
