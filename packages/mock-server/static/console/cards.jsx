@@ -15,25 +15,37 @@ import { Form, Head, More, pageSize, useAddress, useReading } from "./service.js
 export function Cards({ id }) {
   const { query = "" } = useAddress().parameters;
   const [limit, setLimit] = useState(pageSize);
-  const cards = useReading(() => get("cards", { query, limit }), query, limit);
+  // A list stays until the next one is read: it is empty because of its own words.
+  const cards = useReading(
+    async () => ({ ...(await get("cards", { query, limit })), words: query }),
+    query,
+    limit,
+  );
   const templates = useReading(() => get("templates"))?.items;
   useReturnedFocus(id);
   if (id !== "") return <Card id={id} key={id} />;
   if (cards?.items === undefined || templates === undefined) return null;
   // The address keeps the words of the search, so that the list has them when the card is closed.
   const toAddress = (cardId) => address(["cards", cardId], readAddress().parameters);
-  const { items, total } = cards;
+  const { items, total, words } = cards;
+  const isEmpty = total === 0 && words === "";
   return (
     <section class="list" aria-label="Cards">
       <div class="filters">
-        <Search
-          label="Name, phone, email, id"
-          find={(words) => get("cards", { query: words, limit: 1 })}
-          toAddress={toAddress}
-        />
-        <span class="count">
-          {formatNumber(total)} {total === 1 ? "card" : "cards"}
-        </span>
+        {isEmpty ? (
+          <p>No cards yet: your app or the button issues one.</p>
+        ) : (
+          <>
+            <Search
+              label="Name, phone, email, id"
+              find={(query) => get("cards", { query, limit: 1 })}
+              toAddress={toAddress}
+            />
+            <span class="count">
+              {formatNumber(total)} {total === 1 ? "card" : "cards"}
+            </span>
+          </>
+        )}
         <IssueForm templates={templates.filter(({ isArchived }) => !isArchived)} />
       </div>
       <ol class="rows cards">
@@ -43,10 +55,7 @@ export function Cards({ id }) {
         ))}
       </ol>
       <More shown={items.length} total={total} limit={limit} setLimit={setLimit} />
-      {total === 0 && query === "" && (
-        <p class="note">No cards yet: your app or the button issues one.</p>
-      )}
-      {total === 0 && query !== "" && <NothingFound filters={[`“${query}”`]} />}
+      {total === 0 && !isEmpty && <NothingFound filters={[`“${words}”`]} />}
     </section>
   );
 }

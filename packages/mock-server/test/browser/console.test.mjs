@@ -506,6 +506,7 @@ it("issues a card to an invented member, and does to a card all that a shop can 
     url,
     events: ["card.added", "card.removed", "consent.changed"],
   });
+  await first("main", /^No cards yet: your app or the button issues one\. Issue a test card$/);
   await press("Issue a test card");
   await text("Issued a card to");
   await page.locator(".card .holder").wait();
