@@ -3,7 +3,7 @@
 /** @type {Intl.DateTimeFormatOptions} */
 const time = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
 const timeFormat = new Intl.DateTimeFormat(undefined, time);
-const dayFormat = new Intl.DateTimeFormat(undefined, { month: "short", day: "2-digit" });
+const dayFormat = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
 const numberFormat = new Intl.NumberFormat(undefined, { maximumFractionDigits: 6 });
 
 export const formatTime = (iso) => timeFormat.format(new Date(iso));

@@ -146,7 +146,7 @@ it("shows times in the zone of the browser, and the days when they are more than
       times.map(({ dateTime }) =>
         new Date(dateTime).toLocaleDateString("en-US", {
           month: "short",
-          day: "2-digit",
+          day: "numeric",
           timeZone: zone,
         }),
       ),
