@@ -10,7 +10,7 @@ const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"'
  * is cut ends with `…`. A caller that prints to a terminal escapes the result.
  * @param maxLength in characters.
  */
-export function toLine(body: string, maxLength = 80): string {
+export function toLine(body: string, maxLength = 200): string {
   const text = findExplanation(body) ?? (body.trimStart().startsWith("<") ? toText(body) : body);
   const line = text.replace(/\s+/g, " ").trim();
   return line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line;

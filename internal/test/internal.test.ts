@@ -207,9 +207,19 @@ describe("toLine, one line of a response for a terminal", () => {
     expect(toLine(body)).toBe(line);
   });
 
+  it("shows of an error page where the error was thrown", () => {
+    const stack = [
+      "TypeError: Cannot read properties of undefined (reading &#39;balance&#39;)",
+      "at handler (/srv/shop/src/webhooks.ts:21:14)",
+      "at Layer.handleRequest (/srv/shop/node_modules/router/lib/layer.js:152:17)",
+    ];
+    const page = `<title>Error</title><pre>${stack.join("<br> &nbsp; &nbsp;")}</pre>`;
+    expect(toLine(page)).toContain(" at handler (/srv/shop/src/webhooks.ts:21:14) ");
+  });
+
   it("ends what is cut with an ellipsis", () => {
-    expect(toLine("x".repeat(80))).toBe("x".repeat(80));
-    expect(toLine("x".repeat(81))).toBe(`${"x".repeat(79)}…`);
+    expect(toLine("x".repeat(200))).toBe("x".repeat(200));
+    expect(toLine("x".repeat(201))).toBe(`${"x".repeat(199)}…`);
     expect(toLine("abcdef", 3)).toBe("ab…");
   });
 });

@@ -31,7 +31,7 @@ type DeliveryEvent = Pick<Delivery, "type" | "eventId" | "state"> &
     attempt: number;
     /**
      * What a response other than 2xx says, which is often why: the message of JSON, or the start of
-     * its text; at most 80 characters.
+     * its text; at most 200 characters.
      */
     responseStart?: string;
     /** The time until the next attempt, by the service's clock; absent when none follows. */

@@ -175,7 +175,7 @@ function describeFailure({ attempts, secretReplacedAt = undefined }) {
   const last = attempts.at(-1);
   if (last === undefined) return "is being sent";
   if (isDelivered(last)) return "";
-  if (last.responseBody) return toLine(last.responseBody, 200);
+  if (last.responseBody) return toLine(last.responseBody);
   if (last.status === undefined) return describeAttempt(last);
   // ISO 8601 sorts by time.
   const hasNewSecret = last.status === 401 && secretReplacedAt <= last.at;
