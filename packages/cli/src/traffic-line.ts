@@ -19,7 +19,9 @@ const indentation = " ".repeat(24);
 const maxPathLength = 100;
 
 export const printTraffic = (print: Printer, event: TrafficEvent): void =>
-  print.info(event.kind === "clock" ? formatMovement(event) : formatTraffic(event, print.columns));
+  print.info(
+    event.kind === "clock" ? formatMovement(event) : formatTraffic(event, print.messageColumns),
+  );
 
 /** `12:31:09                clock +6 h → Nov 28 18:31`. */
 function formatMovement({ movedMs, now }: ClockMovement): Text {

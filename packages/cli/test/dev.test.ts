@@ -373,4 +373,10 @@ describe("the line of a request, a delivery or a moved clock", () => {
     const printed = stripVTControlCharacters(output.stderr).replace(/^\d\d:\d\d:\d\d {2}/, "");
     expect(printed).toBe(`${lines.join("\n")}\n`);
   });
+
+  it("has its reason at its end in a file, so that a search finds both", () => {
+    const { print, output } = openPrinter({}, {}, false);
+    printTraffic(print, { ...failed, error: "ECONNREFUSED" });
+    expect(output.stderr).toMatch(/ → balance\.changed .* is the port correct\?\n$/);
+  });
 });
