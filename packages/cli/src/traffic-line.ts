@@ -38,16 +38,19 @@ function formatMovement({ movedMs, now }: ClockMovement): Text {
 function formatTraffic(event: Request | Delivery, columns: number): Text {
   const { status, durationMs } = event;
   const isSuccess = status !== undefined && status < (event.kind === "request" ? 400 : 300);
+  const color = isSuccess ? "green" : "red";
+  const isProbe = event.kind === "request" && event.sentBy === "doctor"; // it may be meant to fail
   const line = Text.join(
     [
       style("dim", formatTime(Date.now())),
-      style(isSuccess ? "green" : "red", String(status ?? "---")),
+      style(isProbe ? "dim" : color, String(status ?? "---")),
       style("dim", `${durationMs} ms`.padStart(7)),
       event.kind === "request" ? formatRequest(event) : formatDelivery(event),
     ],
     "  ",
   );
   const reason = event.kind === "request" ? event.reason : describeRetry(event);
+  const reasonStyle = isProbe ? "dim" : "yellow";
   const warnings = event.kind === "request" ? (event.warnings ?? []) : [];
   const fits = reason !== undefined && line.width + 2 + reason.length <= columns;
   const below = [
@@ -55,16 +58,20 @@ function formatTraffic(event: Request | Delivery, columns: number): Text {
     ...warnings.map((one) => `warning: ${nameVariables(one)}`),
   ];
   return Text.lines([
-    fits ? text`${line}  ${style("yellow", reason)}` : line,
-    ...below.map((detail) => style("yellow", text`${indentation}${detail}`.reflow(columns))),
+    fits ? text`${line}  ${style(reasonStyle, reason)}` : line,
+    ...below.map((detail) => style(reasonStyle, text`${indentation}${detail}`.reflow(columns))),
   ]);
 }
 
-/** The name of the operation; of a request to another path, its method and path. */
-function formatRequest({ operation, method, path, cardId }: Request): Text {
+/**
+ * The name of the operation; of a request to another path, its method and path. And who sent it,
+ * unless that was the app.
+ */
+function formatRequest({ operation, method, path, cardId, sentBy }: Request): Text {
   const shown = path.replace(/^\/api\/v1(?!\/api)/, "").slice(0, maxPathLength);
   const name = operation === undefined ? `${method} ${shown}` : style("bold", operation);
-  return text`← ${name}${cardId === undefined ? "" : style("dim", `  ${cardId}`)}`;
+  const facts = [cardId, sentBy && `by the ${sentBy}`].filter((fact) => fact !== undefined);
+  return Text.join([text`← ${name}`, ...facts.map((fact) => style("dim", fact))], "  ");
 }
 
 const formatDelivery = ({ type, eventId }: Delivery): Text =>

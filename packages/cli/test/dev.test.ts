@@ -374,6 +374,20 @@ describe("the line of a request, a delivery or a moved clock", () => {
     expect(printed).toBe(`${lines.join("\n")}\n`);
   });
 
+  it.each([
+    ["doctor", []],
+    ["console", ["31", "33"]],
+  ] as const)("says that the %s sent it; a probe has no color", (sentBy, expected) => {
+    const { print, output } = openPrinter({}, {}, true, 200);
+    const failure = { cardId: "card_1", status: 401, reason: "no API key", sentBy };
+    printTraffic(print, { ...request, ...failure });
+    expect(stripVTControlCharacters(output.stderr)).toMatch(
+      / 401 .*← issueCard {2}card_1 {2}by the \w+ {2}no API key\n$/,
+    );
+    const colors = output.stderr.match(/(?<=\[)3[1-7](?=m)/g) ?? []; // red and yellow
+    expect(colors).toEqual(expected);
+  });
+
   it("has its reason at its end in a file, so that a search finds both", () => {
     const { print, output } = openPrinter({}, {}, false);
     printTraffic(print, { ...failed, error: "ECONNREFUSED" });
