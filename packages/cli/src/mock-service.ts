@@ -28,12 +28,13 @@ export function addServiceOptions(command: Command, port: number): void {
 
 /**
  * Starts the mock service. With `--forward`, its first endpoint has that address.
+ * @param onTraffic also gets whether there are several receivers.
  * @throws {CommandError} for a port in use, and for options and files that the service rejects.
  */
 export async function startService(
   { print, environment, terminal }: Context,
   { port, seed, data, forward }: ServiceOptions,
-  onTraffic: (event: TrafficEvent) => void,
+  onTraffic: (event: TrafficEvent, hasSeveral: boolean) => void,
 ): Promise<MockServer> {
   const { startMockServer } = await import("@loyalty-cards/mock-server/node");
   if (forward !== undefined) requireScheme("--forward", forward);
@@ -42,15 +43,24 @@ export async function startService(
   const endpoint = forward && { url: forward, events: eventTypes, ...(secret && { secret }) };
   const toPath = (file: string | undefined) =>
     file === undefined ? undefined : resolve(terminal.cwd, file);
+  const receivers = new Set<string>();
   try {
-    return await startMockServer({
+    const server = await startMockServer({
       port,
       seedFile: toPath(seed),
       dataFile: toPath(data),
       ...(endpoint && { endpoints: [endpoint], forwardTo: endpoint.url }),
       log: (message) => print.info(style("yellow", message)),
-      onTraffic,
+      onTraffic(event) {
+        if (event.kind === "delivery") receivers.add(event.url); // the console can add endpoints
+        onTraffic(event, receivers.size > 1);
+      },
     });
+    for (const { url } of server.service.endpoints) {
+      const { origin, pathname } = new URL(url); // the event has no query
+      receivers.add(origin + pathname);
+    }
+    return server;
   } catch (error) {
     throw new CommandError((error as Error).message);
   }

@@ -18,10 +18,13 @@ const indentation = " ".repeat(24);
 /** A longer path is not one of the service, and is cut. */
 const maxPathLength = 100;
 
-export const printTraffic = (print: Printer, event: TrafficEvent): void =>
-  print.info(
-    event.kind === "clock" ? formatMovement(event) : formatTraffic(event, print.messageColumns),
-  );
+/** @param hasSeveral whether there are several receivers: then each delivery names its own. */
+export function printTraffic(print: Printer, event: TrafficEvent, hasSeveral: boolean): void {
+  const { messageColumns: columns } = print;
+  const line =
+    event.kind === "clock" ? formatMovement(event) : formatTraffic(event, { columns, hasSeveral });
+  print.info(line);
+}
 
 /** `12:31:09                clock +6 h → Nov 28 18:31`. */
 function formatMovement({ movedMs, now }: ClockMovement): Text {
@@ -35,7 +38,10 @@ function formatMovement({ movedMs, now }: ClockMovement): Text {
  * `12:31:08  204     3 ms  → balance.changed  evt_0mm…`. A reason that does not fit on the line is
  * below it.
  */
-function formatTraffic(event: Request | Delivery, columns: number): Text {
+function formatTraffic(
+  event: Request | Delivery,
+  { columns, hasSeveral }: { columns: number; hasSeveral: boolean },
+): Text {
   const { status, durationMs } = event;
   const isSuccess = status !== undefined && status < (event.kind === "request" ? 400 : 300);
   const color = isSuccess ? "green" : "red";
@@ -45,7 +51,7 @@ function formatTraffic(event: Request | Delivery, columns: number): Text {
       style("dim", formatTime(Date.now())),
       style(isProbe ? "dim" : color, String(status ?? "---")),
       style("dim", `${durationMs} ms`.padStart(7)),
-      event.kind === "request" ? formatRequest(event) : formatDelivery(event),
+      event.kind === "request" ? formatRequest(event) : formatDelivery(event, hasSeveral),
     ],
     "  ",
   );
@@ -74,8 +80,13 @@ function formatRequest({ operation, method, path, cardId, sentBy }: Request): Te
   return Text.join([text`← ${name}`, ...facts.map((fact) => style("dim", fact))], "  ");
 }
 
-const formatDelivery = ({ type, eventId }: Delivery): Text =>
-  text`${style("cyan", "→")} ${style("bold", type)}  ${style("dim", eventId)}`;
+/** Several receivers get one event: their addresses differ. With one, the id connects attempts. */
+function formatDelivery({ type, eventId, url }: Delivery, hasSeveral: boolean): Text {
+  // As in the console: without the host when that is this machine.
+  const receiver = url.replace(/^https?:\/\/(?:localhost|127\.0\.0\.1)?/, "");
+  const subject = style("dim", hasSeveral ? receiver : eventId);
+  return text`${style("cyan", "→")} ${style("bold", type)}  ${subject}`;
+}
 
 /** Describes a 404 of a framework, whose page says no more. */
 export const describeNoRoute = (url: URL | undefined): string =>

@@ -190,6 +190,24 @@ describe("dev", () => {
     expect(getWidth(lines)).toBeLessThanOrEqual(80);
   });
 
+  it("names the receiver of each delivery when there are several", async () => {
+    const respond = (status: number) =>
+      listen((request, response) => {
+        request.resume().on("end", () => response.writeHead(status).end());
+      });
+    const urls = [`${await respond(500)}/a?token=abc`, `${await respond(204)}/b`];
+    const seed = { endpoints: urls.map((url) => ({ url, events: ["balance.changed"] })) };
+    const cwd = createFolder({ "seed.json": JSON.stringify(seed) });
+    const { url, loyalty, waitFor, stop } = await startForPerson(["--seed", "seed.json"], { cwd });
+    const { id } = await loyalty.issueCard("tpl_mock", { customer: { consents } }, { userId: 1 });
+    await act(url, `cards/${id}/purchase`, { points: 5 });
+    await waitFor(/→ balance.*→ balance.*\n/s);
+    const { stderr } = await stop();
+    const [first, second] = urls.map((each) => `:${new URL(each).port}`);
+    const receivers = stderr.match(/(?<=→ balance\.changed {2})\S+/g);
+    expect(receivers?.sort()).toEqual([`${first}/a`, `${second}/b`].sort());
+  });
+
   it("prints one line for each request, in order, with the reason at its end, and none for the control API", async () => {
     const { url, stop } = await startForPerson(["--forward", "http://127.0.0.1:9/"]);
     const send = (key: string, body: unknown) =>
@@ -368,7 +386,7 @@ describe("the line of a request, a delivery or a moved clock", () => {
     ],
   ])("%s", (_name, event, lines, columns = 200) => {
     const { print, output } = openPrinter({}, {}, true, columns);
-    printTraffic(print, event);
+    printTraffic(print, event, false);
     // Without the time of day, which depends on the time zone.
     const printed = stripVTControlCharacters(output.stderr).replace(/^\d\d:\d\d:\d\d {2}/, "");
     expect(printed).toBe(`${lines.join("\n")}\n`);
@@ -380,7 +398,7 @@ describe("the line of a request, a delivery or a moved clock", () => {
   ] as const)("says that the %s sent it; a probe has no color", (sentBy, expected) => {
     const { print, output } = openPrinter({}, {}, true, 200);
     const failure = { cardId: "card_1", status: 401, reason: "no API key", sentBy };
-    printTraffic(print, { ...request, ...failure });
+    printTraffic(print, { ...request, ...failure }, false);
     expect(stripVTControlCharacters(output.stderr)).toMatch(
       / 401 .*← issueCard {2}card_1 {2}by the \w+ {2}no API key\n$/,
     );
@@ -388,9 +406,20 @@ describe("the line of a request, a delivery or a moved clock", () => {
     expect(colors).toEqual(expected);
   });
 
+  it.each([
+    ["http://127.0.0.1:3000/webhooks", ":3000/webhooks"],
+    ["http://localhost/", "/"],
+    ["https://shop.example/webhooks", "shop.example/webhooks"],
+    ["(deleted endpoint)", "(deleted endpoint)"],
+  ])("names the receiver %s among several", (url, shown) => {
+    const { print, output } = openPrinter({}, {}, false);
+    printTraffic(print, { ...last, url, state: "delivered", status: 204 }, true);
+    expect(output.stderr).toContain(` → balance.changed  ${shown}\n`);
+  });
+
   it("has its reason at its end in a file, so that a search finds both", () => {
     const { print, output } = openPrinter({}, {}, false);
-    printTraffic(print, { ...failed, error: "ECONNREFUSED" });
+    printTraffic(print, { ...failed, error: "ECONNREFUSED" }, false);
     expect(output.stderr).toMatch(/ → balance\.changed .* is the port correct\?\n$/);
   });
 });

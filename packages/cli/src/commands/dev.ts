@@ -25,8 +25,8 @@ export function addDevCommand(program: Command, cli: Cli): void {
 
 async function runDev(context: Context, options: ServiceOptions): Promise<undefined> {
   const { print, terminal } = context;
-  const server = await startService(context, options, (event) =>
-    print.isJson ? print.data(event, () => "") : printTraffic(print, event),
+  const server = await startService(context, options, (event, hasSeveral) =>
+    print.isJson ? print.data(event, () => "") : printTraffic(print, event, hasSeveral),
   );
   try {
     const stopped = waitForStop(terminal);

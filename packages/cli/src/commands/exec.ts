@@ -50,8 +50,8 @@ async function runExec(
   command: string[],
 ): Promise<number> {
   // The traffic goes to stderr, also with --json, because the command writes to stdout.
-  const { url, service, close } = await startService(context, options, (event) =>
-    printTraffic(context.print, event),
+  const { url, service, close } = await startService(context, options, (event, hasSeveral) =>
+    printTraffic(context.print, event, hasSeveral),
   );
   const [endpoint] = service.endpoints;
   try {
