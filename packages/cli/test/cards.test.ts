@@ -175,6 +175,10 @@ describe("card and operations", () => {
     expect(lines[1]).toMatch(/Z {2}redemption +-30 +90 {2}op_\w+$/);
     expect(lines[2]).toMatch(/Z {2}purchase +120 +120 {2}op_\w+$/);
     expect(await runJson("operations", id, "--limit", "1")).toMatchObject([{ type: "redemption" }]);
+    const { stdout: help } = await run("operations", "--help");
+    expect(help).toMatch(
+      /--limit <number> +how many operations \(default: the service decides\)\n/,
+    );
   });
 
   it("print a field value that is neither text nor a number as JSON", async () => {

@@ -74,7 +74,11 @@ export function addCardCommands(program: Command, cli: Cli): void {
     .command("operations")
     .description("print the operations of a card, newest first")
     .argument("<card-id>", "id of the card")
-    .option("--limit <number>", "how many operations", parseWhole(1, 100));
+    .option(
+      "--limit <number>",
+      "how many operations (default: the service decides)",
+      parseWhole(1, 100),
+    );
   addExamples(operations, "loyalty-cards operations card_8sT2kq --limit 5");
   setAction(cli, operations, async () => printOperations);
 
