@@ -8,6 +8,7 @@ import {
 } from "node:http";
 import { connect } from "node:net";
 import { buffer } from "node:stream/consumers";
+import { stripVTControlCharacters } from "node:util";
 import { createGate, listen } from "@loyalty-cards/testing/resources";
 import { signWebhookSync } from "@loyalty-cards/webhook-verify";
 import fc from "fast-check";
@@ -173,6 +174,25 @@ describe("webhook listen", () => {
     const response = await post(tunnel, body, signature);
     expect([response.status, response.body.length, received]).toEqual([status, 0, []]);
     expect((await stop()).deliveries).toMatchObject([{ verified: false, rejected, status }]);
+  });
+
+  it("says after a mismatch what to compare, in 80 columns", async () => {
+    const running = start(["webhook", "listen", "--port", "0", "--to", "http://127.0.0.1:9/"], {
+      env: { LOYALTY_SIGNING_SECRET: secret },
+      isTTY: true,
+    });
+    const [, tunnel = ""] = /Tunnel to +(\S+)/.exec(await running.waitFor(/Receiver.*\n/)) ?? [];
+    await post(tunnel, event, sign(event, "whsec_other"));
+    await running.waitFor(/its own\.\n/);
+    running.interrupt();
+    const lines = stripVTControlCharacters((await running.exit).stdout)
+      .trimEnd()
+      .split("\n");
+    expect(lines.map((line) => line.slice(24))).toEqual([
+      "✗ rejected: mismatch",
+      "Compare the secret with the one of this endpoint in the",
+      "service's console; each endpoint has its own.",
+    ]);
   });
 
   it("responds 405 to a browser, and names a port that is in use", async () => {

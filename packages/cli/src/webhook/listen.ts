@@ -23,6 +23,7 @@ import {
   explainFailure,
   maxBodyBytes,
   readReceiver,
+  secretAdvice,
   sendDelivery,
 } from "./receiver.ts";
 
@@ -74,7 +75,9 @@ export async function runListen(context: Context, options: ListenOptions): Promi
       const receivedMs = Date.now();
       try {
         const passed = await pass(settings, request, response);
-        print.data(toJson(passed, receivedMs), () => formatPassed(passed, receivedMs, to));
+        print.data(toJson(passed, receivedMs), () =>
+          formatPassed(passed, { receivedMs, to, width: print.dataColumns }),
+        );
       } catch {
         response.destroy(); // the client has closed the connection
       }
@@ -207,11 +210,10 @@ function toJson({ event, rejected, result, status }: Passed, receivedMs: number)
   };
 }
 
-/** `12:31:07  204    12 ms  ✓ balance.changed  evt_0mm…`. */
+/** `12:31:07  204    12 ms  ✓ balance.changed  evt_0mm…`; below a mismatch, what to check. */
 function formatPassed(
   { event, rejected, result, status }: Passed,
-  receivedMs: number,
-  to: URL,
+  { receivedMs, to, width }: { receivedMs: number; to: URL; width: number },
 ): Text {
   const duration = result === undefined ? "" : `${result.durationMs} ms`;
   const failure = result === undefined ? "" : explainFailure(result, to);
@@ -225,5 +227,8 @@ function formatPassed(
     style("dim", duration.padStart(7)),
     text`${subject}${failure && style("yellow", `  ${failure}`)}`,
   ];
-  return Text.join(columns, "  ");
+  const line = Text.join(columns, "  ");
+  if (rejected !== "mismatch") return line;
+  const advice = text`${" ".repeat(24)}${secretAdvice}`.reflow(width);
+  return Text.lines([line, style("yellow", advice)]);
 }

@@ -32,6 +32,10 @@ export function readSecret(environment: Environment): string {
   }
 }
 
+/** What to check when a signature does not match. */
+export const secretAdvice =
+  "Compare the secret with the one of this endpoint in the service's console; each endpoint has its own.";
+
 /**
  * Reads the address and the signing secret of the receiver that a command delivers to.
  * @param option the address in the command.

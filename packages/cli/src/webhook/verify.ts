@@ -17,7 +17,7 @@ import {
 import type { Context } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
 import { style, Text, text } from "../printable.ts";
-import { readSecret } from "./receiver.ts";
+import { readSecret, secretAdvice } from "./receiver.ts";
 
 interface VerifyOptions {
   body: string;
@@ -123,7 +123,7 @@ async function explainSignature(
   return {
     explanation:
       "The secret or the body is another one: the signature belongs to neither this body nor a common change of it.",
-    fix: `Compare the secret with the one of this endpoint in the service's console; each endpoint has its own. ${capture}`,
+    fix: `${secretAdvice} ${capture}`,
   };
 }
 
