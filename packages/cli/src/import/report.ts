@@ -83,7 +83,7 @@ export function printResult({ print }: Context, result: ImportResult, files: Imp
     const table = [
       ["  issued", formatNumber(issued), names.cards],
       ...(differing > 0 ? [["  differing", formatNumber(differing), "among the issued"]] : []),
-      ["  rejected", formatNumber(rejected), names.rejected],
+      ...(rejected > 0 ? [["  rejected", formatNumber(rejected), names.rejected]] : []),
       ...(unknown > 0 ? [["  unknown", formatNumber(unknown), names.rejected]] : []),
     ];
     return text`${formatEnding(ending, result)}: ${formatCount(rows, "row")} in ${formatDuration(elapsedMs)}\n${formatTable(table)}`;
