@@ -263,6 +263,32 @@ describe("the question after ten rows", () => {
   });
 });
 
+describe("the reason of the rejected rows", () => {
+  const isInvalid = "The phone number is not valid";
+  const short = (index: number) => `${index},${shortPhone}${index},`;
+
+  it.each([
+    ["in the words of the service when several rows have it", [1, 2], [isInvalid]],
+    ["without text of the service, which can quote a customer, when one row has it", [1], []],
+  ])("is said before the question and at the end, %s", async (_name, indexes, quoted) => {
+    const { run } = await openShop([...indexes.map(short), ...toRows(12).slice(2)]);
+    const { stderr } = await run(asking, { stdin: "n\n", isTTY: true, columns: 300 });
+    const reason = `Reason for the rejection: ${quoted[0] ?? "The service responded 422 to issueCard: /customer/phone."}`;
+    const [before = "", after = ""] = stderr.split("Look at these cards");
+    expect([before, after]).toEqual([
+      expect.stringContaining(`\n${reason}`),
+      expect.stringContaining(`\n${reason}`),
+    ]);
+    expect(stderr.split(isInvalid).length - 1).toBe(2 * quoted.length);
+  });
+
+  it("is not said when they have several", async () => {
+    const { run } = await openShop([short(1), "2,bad,", ...toRows(3).slice(2)]);
+    const { code, stderr } = await run([...command, "--skip-invalid"]);
+    expect([code, stderr]).toEqual([1, expect.not.stringContaining("Reason")]);
+  });
+});
+
 describe("a run that stops", () => {
   it("shows why no card was issued when Ctrl-C comes before the first one", async () => {
     const { run, path, service } = await openShop(toRows(20));

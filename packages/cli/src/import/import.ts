@@ -186,10 +186,11 @@ async function sendAll(run: Run, isFirstRun: boolean): Promise<report.Ending> {
 
 /** @returns whether the others are sent too. */
 async function sendFirst(run: Run, progress: Progress): Promise<boolean> {
-  const { context, options, stopping } = run;
+  const { context, options, outbox, stopping } = run;
+  const { signal } = stopping;
   const counts = await send(run, progress, cardsBeforeQuestion);
-  if (counts.waiting === 0 || stopping.signal.aborted) return true;
-  return report.confirm(context, options.yes, counts, stopping.signal);
+  if (counts.waiting === 0 || signal.aborted) return true;
+  return report.confirm(context, outbox, { isYes: options.yes, counts, signal });
 }
 
 /**
@@ -233,8 +234,7 @@ async function write(
 ): Promise<number> {
   const { delimiter } = list;
   await report.writeCsv(files.cards, delimiter, report.listCards(outbox));
-  const reasons = new Set<string>();
-  const rejected = report.listRejected(outbox, index, { invalid, reasons });
+  const rejected = report.listRejected(outbox, index, invalid);
   await report.writeCsv(files.rejected, delimiter, rejected);
   const counts = await outbox.count();
   counts.rejected += invalid.length;
@@ -242,6 +242,7 @@ async function write(
   const elapsedMs = Math.round(performance.now() - start.startedAtMs);
   const { hasSent, differing } = facts;
   const { issuedBefore } = start;
-  const result = { ...counts, issuedBefore, differing, hasSent, ending, elapsedMs, reasons };
+  const reason = await report.findSharedReason(outbox, invalid);
+  const result = { ...counts, issuedBefore, differing, hasSent, ending, elapsedMs, reason };
   return report.printResult(context, result, files);
 }

@@ -10,7 +10,7 @@ import { pipeline } from "node:stream/promises";
 import { formatDuration } from "@loyalty-cards/internal/format";
 import type { OutboxCounts, SqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import type { Context } from "../command.ts";
-import { CommandError, describeRejection, exitCodes } from "../command-error.ts";
+import { CommandError, describeRejection, exitCodes, toSentence } from "../command-error.ts";
 import { formatCount, formatNumber, formatTable, type Part, style, text } from "../printable.ts";
 import type { ListIndex } from "./duplicates.ts";
 import { countEnded } from "./list-outbox.ts";
@@ -26,9 +26,12 @@ export type ImportFiles = Record<"outbox" | "cards" | "rejected", string>;
  */
 export async function confirm(
   { ask, print, terminal }: Context,
-  isYes: boolean | undefined,
-  counts: OutboxCounts,
-  signal: AbortSignal,
+  outbox: SqliteOutbox,
+  {
+    isYes,
+    counts,
+    signal,
+  }: { isYes: boolean | undefined; counts: OutboxCounts; signal: AbortSignal },
 ): Promise<boolean> {
   const { issued, rejected, unknown, waiting } = counts;
   print.info(
@@ -38,6 +41,8 @@ export async function confirm(
     if (issued === 0) print.error("Stopped, because none of the first rows was issued.");
     return issued > 0;
   }
+  const reason = await findSharedReason(outbox, []);
+  if (reason !== undefined) print.info(`${reasonStart}${reason}`);
   const interrupted = once(signal, "abort").then(() => false);
   const question = `Look at these cards in the service. Issue the other ${formatNumber(waiting)}?`;
   const isConfirmed = await Promise.race([ask(question), interrupted]);
@@ -63,8 +68,8 @@ interface ImportResult {
   ending: Ending;
   /** The time of this run. */
   elapsedMs: number;
-  /** The reasons of the rejected rows, two at most. */
-  reasons: ReadonlySet<string>;
+  /** That of all rejected rows, if they have the same. */
+  reason: string | undefined;
 }
 
 function formatEnding(ending: Ending, { rejected, unknown }: ImportResult): Part {
@@ -96,20 +101,55 @@ export function printResult({ print }: Context, result: ImportResult, files: Imp
 
 /** What the counts mean, and how to go on. */
 function* explain(result: ImportResult): Generator<Part> {
-  const { issued, issuedBefore, differing, rejected, unknown, hasSent, ending, reasons } = result;
+  const { issued, issuedBefore, differing, rejected, unknown, hasSent, ending, reason } = result;
   if (issuedBefore > 0) {
     const had = `${formatNumber(issuedBefore)} had cards before this run`;
     yield `${had}${hasSent ? "" : "; nothing was sent"}. Cards that exist keep their values.`;
   }
   if (differing > 0)
     yield "Differing cards have other field values than their rows: they are of earlier requests with these user ids, perhaps of other people, unless the service changes values.";
-  // A reason of several rows quotes no customer.
-  const [reason, ...others] = reasons;
-  if (issued + unknown === 0 && rejected > 1 && others.length === 0)
-    yield text`All rows were rejected for one reason: ${reason ?? ""}`;
+  const hasOnlyRejected = issued + unknown === 0 && rejected > 1;
+  if (reason !== undefined)
+    yield `${hasOnlyRejected ? "All rows were rejected for one reason: " : reasonStart}${reason}`;
   if (ending !== "complete") yield "To resume, run the same command again.";
   else if (rejected > 0)
     yield "Correct the rejected rows in the list, and run the same command again.";
+}
+
+const reasonStart = "Reason for the rejection: ";
+
+/**
+ * Finds the reason of the rejected rows, if all have the same. What the service says can quote a
+ * customer, so it is returned only if the service says it of several rows.
+ * @param invalid the rows that the check rejected.
+ */
+export async function findSharedReason(
+  outbox: SqliteOutbox,
+  invalid: readonly string[][],
+): Promise<string | undefined> {
+  let shared: RejectionReason | undefined;
+  let count = 0;
+  for await (const reason of listReasons(outbox, invalid)) {
+    shared ??= reason;
+    if (reason.said !== shared.said) return undefined;
+    count++;
+  }
+  return count > 1 ? shared?.said : shared?.sentence;
+}
+
+/** Why a row was rejected: as the file of rejected rows has it, and without text of the service. */
+interface RejectionReason {
+  said: string;
+  sentence: string;
+}
+
+async function* listReasons(
+  outbox: SqliteOutbox,
+  invalid: readonly string[][],
+): AsyncGenerator<RejectionReason, void> {
+  for (const [, , , message = ""] of invalid) yield { said: message, sentence: message };
+  for await (const { error } of outbox.list({ state: "rejected" }))
+    if (error !== undefined) yield { said: describeRejection(error), sentence: toSentence(error) };
 }
 
 const headers = {
@@ -130,20 +170,14 @@ export function toRejectedLine({ userId, problems }: InvalidRow): string[] {
   return [String(line), userId, code, reason, ""];
 }
 
-/**
- * @param invalid the rows that the check rejected.
- * @param reasons gets the first two reasons that differ.
- */
+/** @param invalid the rows that the check rejected. */
 export async function* listRejected(
   outbox: SqliteOutbox,
   index: ListIndex,
-  { invalid, reasons }: { invalid: readonly string[][]; reasons: Set<string> },
+  invalid: readonly string[][],
 ) {
   yield headers.rejected;
-  for (const line of invalid) {
-    noteReason(reasons, line[3] ?? "");
-    yield line;
-  }
+  yield* invalid;
   for (const state of ["rejected", "unknown"] as const)
     for await (const { userId, error, idempotencyKey } of outbox.list({ state })) {
       const line = index.findValidRow(userId);
@@ -152,13 +186,8 @@ export async function* listRejected(
       const reason = isKnown
         ? describeRejection(error)
         : "A card may exist: look in the service's console.";
-      noteReason(reasons, reason);
       yield [String(line ?? ""), userId, error?.code ?? state, reason, idempotencyKey];
     }
-}
-
-function noteReason(reasons: Set<string>, reason: string): void {
-  if (reasons.size < 2) reasons.add(reason);
 }
 
 /** @throws {CommandError} for a file in the place of a result that no import wrote. */
