@@ -148,7 +148,7 @@ function parseTemplateId(template: unknown): string {
 export function requireCardId(cardId: unknown): asserts cardId is string {
   if (typeof cardId !== "string" || cardId.trim() === "" || textsOfNoValue.includes(cardId))
     throw createTypeError(
-      "cardId must be the id of a card: it is blank, not text, or the text of a missing value.",
+      "cardId must be an id: it is blank, not text, or the text of a missing value.",
     );
   requireStorable("cardId", cardId);
 }

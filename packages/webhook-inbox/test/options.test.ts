@@ -16,8 +16,11 @@ const openBullmq = (options: object) => bullmqInbox({ waitUntilReady() {} } as n
 // G20
 it.each<[message: string, create: () => unknown]>([
   ['sqliteInbox has no option "sorce". Did you mean source?', () => open({ sorce: "shop" })],
-  ["source names the sender of the events with a string.", () => open({ source: 5 })],
-  ["source names the sender of the events", () => open({ source: `${process.env["NO_NAME"]}` })],
+  [
+    'source names the sender of the events with a string, such as "coffee"; it is of type number.',
+    () => open({ source: 5 }),
+  ],
+  ['it is the text "undefined".', () => open({ source: `${process.env["NO_NAME"]}` })],
   [
     'The worker of an inbox has no option "concurency". Did you mean concurrency?',
     () => open().work(handler, { concurency: 2 } as object),
