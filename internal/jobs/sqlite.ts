@@ -35,7 +35,7 @@ export function requireSynchronous<Result>(
     return result as Result;
   Promise.resolve(result).catch(() => {}); // the caller has one error, which says what to change
   throw createTypeError(
-    `${name} takes a synchronous function, because the transaction ends when it returns: remove async and await from it, and call what returns a promise, such as outbox.issue, after it.`,
+    `${name} takes a synchronous function, because the transaction ends when it returns: remove async and await from it, and call what returns a promise after it.`,
   );
 }
 

@@ -1,5 +1,9 @@
 /** Decides what the end of an attempt means for its entry. */
-import { generalUserMessage, hasIssuingErrorBrand } from "@loyalty-cards/internal/errors";
+import {
+  generalFormMessage,
+  generalUserMessage,
+  hasIssuingErrorBrand,
+} from "@loyalty-cards/internal/errors";
 import { getBackoffMs } from "@loyalty-cards/internal/jobs/backoff";
 import type { End } from "@loyalty-cards/internal/jobs/settle";
 import { type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";
@@ -147,8 +151,13 @@ export function judge(
   if (cardId !== undefined && isStorable(cardId, 255)) return toIssued({ cardId });
   const meaning = getMeaning(failure, facts);
   switch (meaning) {
-    case "invalid-form":
-      return { state: "rejected", error, effect: "none", finding: "works" };
+    case "invalid-form": {
+      // Only a 422 says what to correct. The text of a 400, 413 or 414 is about the service.
+      const { userMessage } = error;
+      const shown = failure.code === "validation" ? userMessage : generalFormMessage;
+      const rejection = { ...error, userMessage: shown };
+      return { state: "rejected", error: rejection, effect: "none", finding: "works" };
+    }
     case "undecidable":
       return { state: "unknown", error, effect: "unchanged" };
     default:

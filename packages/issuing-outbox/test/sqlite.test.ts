@@ -153,7 +153,7 @@ it("refuses an async function in write with one error, and rolls back", async ()
     throw new Error("This rejection must not end the process.");
   };
   await expect(outbox.write(work as never)).rejects.toThrow(
-    /^outbox.write takes a synchronous function, .* remove async and await from it, and call what returns a promise, such as outbox\.issue, after it\./,
+    /^outbox.write takes a synchronous function, .* remove async and await from it, and call what returns a promise after it\./,
   );
   expect(database.prepare("SELECT count(*) AS users FROM users").get()).toMatchObject({ users: 0 });
   const inner: Promise<unknown>[] = [];

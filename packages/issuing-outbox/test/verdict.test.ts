@@ -203,6 +203,15 @@ describe.each(["worker", "visitor"])("judges for a %s", (who) => {
   });
 });
 
+it.each([400, 413, 414])("asks the visitor to check a form that a %s rejects", (status) => {
+  const problem = { type: "about:blank", status, title: "No" };
+  const error = createError({ code: "rejected", status, outcome: "rejected", problem });
+  expect(judgeError(error)).toMatchObject({
+    state: "rejected",
+    error: { code: "rejected", userMessage: "Please check your details." },
+  });
+});
+
 it("counts a deadline as a failure of the service, unless it is that of a visitor", () => {
   const error = createError({ code: "deadline", retryable: true });
   for (const column of Object.keys(jobs) as Column[]) {

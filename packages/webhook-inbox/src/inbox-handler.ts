@@ -75,7 +75,10 @@ export function inboxHandler(
       attempt,
       source,
     };
-    const facts = { event: { id: event.id, type: event.type }, attempt: attempt ?? 1 };
+    const facts = {
+      event: { id: event.id, type: event.type },
+      ...(attempt !== undefined && { attempt }),
+    };
     try {
       const result = await handler(event, delivery);
       if (typeof result === "function") throw createReturnedFunctionError("handler");

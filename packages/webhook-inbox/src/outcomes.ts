@@ -17,17 +17,20 @@ export type InboxOutcome =
   | { outcome: "stored" | "duplicate"; event: EventRef; durationMs: number }
   /** The event could not be stored; the receiver responds 503 and the service delivers again. */
   | { outcome: "not-stored"; event: EventRef; durationMs: number; error: unknown }
-  /** The handler succeeded. `lagMs` is the time since the event was received. */
-  | { outcome: "done"; event: EventRef; attempt: number; durationMs: number; lagMs: number }
+  /**
+   * The handler succeeded. `lagMs` is the time since the event was received. `attempt` is absent
+   * here and below where the queue does not report it.
+   */
+  | { outcome: "done"; event: EventRef; attempt?: number; durationMs: number; lagMs: number }
   /**
    * The handler failed. The next attempt follows after `retryInMs`; undefined where the queue does
    * not report it.
    */
-  | { outcome: "failed"; event: EventRef; attempt: number; error: unknown; retryInMs?: number }
+  | { outcome: "failed"; event: EventRef; attempt?: number; error: unknown; retryInMs?: number }
   /**
    * The last attempt failed. The event is a dead letter until it is replayed or delivered again.
    */
-  | { outcome: "dead"; event: EventRef; attempt: number; error: unknown }
+  | { outcome: "dead"; event: EventRef; attempt?: number; error: unknown }
   /**
    * The lease expired and another worker has the event, or it was deleted; the `write` functions of
    * this attempt did not run.
@@ -76,8 +79,9 @@ function formatFailure(outcome: InboxOutcome, options: ReportOptions): string | 
   const error = describeErrorForLog(outcome.error, options);
   if (outcome.outcome === "unavailable") return `the inbox cannot be reached: ${error}`;
   const { type, id } = outcome.event;
-  const what =
-    outcome.outcome === "failed" ? "failed in attempt" : "is a dead letter after attempt";
   const name = `${toPrintable(type)} ${toPrintable(id)}`.trim();
-  return `${name} ${what} ${outcome.attempt}: ${error}`;
+  const [what, when] =
+    outcome.outcome === "failed" ? ["failed", "in"] : ["is a dead letter", "after"];
+  const attempt = outcome.attempt === undefined ? "" : ` ${when} attempt ${outcome.attempt}`;
+  return `${name} ${what}${attempt}: ${error}`;
 }

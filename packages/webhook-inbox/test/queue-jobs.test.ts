@@ -109,8 +109,14 @@ it.each([
   "inboxHandler reports whether a failure is the last one, by what the worker knows: %s",
   async (_queue, job, error, outcome) => {
     const { recorded, onOutcome } = recordOutcomes();
-    const handle = inboxHandler(() => Promise.reject(error), { onOutcome, log() {} });
+    const lines: string[] = [];
+    const log = (line: string) => lines.push(line);
+    const handle = inboxHandler(() => Promise.reject(error), { onOutcome, log });
     await expect(handle(job)).rejects.toBe(error);
     expect(recorded).toMatchObject([{ outcome, error }]);
+    // Only what the queue reports is said.
+    const isCounted = "attemptsMade" in job || "retryCount" in job;
+    expect("attempt" in (recorded[0] ?? {})).toBe(isCounted);
+    expect(/ attempt \d/.test(String(lines))).toBe(isCounted);
   },
 );

@@ -17,8 +17,8 @@ import {
   isInjected,
   toCurl,
 } from "./format.js";
-import { getName, getStatus } from "./rows.jsx";
-import { Button, Copy, NoWebsiteKey, Pre, useReading, useService } from "./service.jsx";
+import { getName, getStatus, Next } from "./rows.jsx";
+import { Button, Copy, NoWebsiteKey, Pre, useReading } from "./service.jsx";
 
 /**
  * The ids of entries are words of the search, so that a link also opens an entry that is not among
@@ -224,9 +224,8 @@ const Followed = ({ id }) => (
 );
 
 function DeliveryDetail(delivery) {
-  const { id, type, attempts, nextAttemptAt, state, url, body } = delivery;
+  const { id, type, attempts, url, body } = delivery;
   const { causeId, endpointId } = delivery;
-  const { clock } = useService();
   const [chosen, choose] = useState();
   const attempt = attempts[chosen ?? attempts.length - 1];
   const earlier = countEarlier(delivery);
@@ -268,10 +267,7 @@ function DeliveryDetail(delivery) {
           </>
         ))}
         {earlier > 0 && earlier === attempts.length && <Resent />}
-        <span class="again">
-          {nextAttemptAt && `again in ${formatUntil(nextAttemptAt, clock.now)}`}
-          {state === "failed" && "not sent again"}
-        </span>
+        <Next {...delivery} start="again in" />
       </div>
       <h3>{describeResponse(attempt)}</h3>
       {attempt && (

@@ -121,11 +121,14 @@ const Outcome = ({ delivery, hasSeveral }) => (
   </span>
 );
 
-function Next({ nextAttemptAt = undefined, state = undefined }) {
+/** When the next attempt at a delivery is. */
+export function Next({ nextAttemptAt = undefined, state = undefined, start = "in" }) {
   const { clock } = useService();
   if (state === "failed") return <span class="again">not sent again</span>;
   if (nextAttemptAt === undefined) return null;
-  return <span class="again">in {formatUntil(nextAttemptAt, clock.now)}</span>;
+  const isWaiting = nextAttemptAt > clock.now; // ISO 8601 sorts by time
+  const next = isWaiting ? `${start} ${formatUntil(nextAttemptAt, clock.now)}` : "is being sent";
+  return <span class="again">{next}</span>;
 }
 
 export const getName = ({ type, operation, method, path }) =>
@@ -173,8 +176,7 @@ function Marks(delivery) {
 
 function describeFailure({ attempts, secretReplacedAt = undefined }) {
   const last = attempts.at(-1);
-  if (last === undefined) return "is being sent";
-  if (isDelivered(last)) return "";
+  if (last === undefined || isDelivered(last)) return "";
   if (last.responseBody) return toLine(last.responseBody);
   if (last.status === undefined) return describeAttempt(last);
   // ISO 8601 sorts by time.

@@ -137,7 +137,7 @@ export function sqliteInbox(options: SqliteInboxOptions): SqliteInbox {
       return readHealth(context);
     },
     async write(work) {
-      return database.write("write", work);
+      return database.write("inbox.write", work);
     },
     health: () => readHealth(context),
     async list(options = {}) {

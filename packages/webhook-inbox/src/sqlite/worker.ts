@@ -204,7 +204,7 @@ export function startEventWorker(
 function* markDone(job: LeasedJob, writes: readonly Write[]): Statements<boolean> {
   const settled = yield* settleJob(tables, job, done);
   if (settled.job === undefined) return false;
-  for (const write of writes) yield { name: "write", call: write };
+  for (const write of writes) yield { name: "delivery.write", call: write };
   return true;
 }
 

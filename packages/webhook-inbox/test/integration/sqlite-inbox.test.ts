@@ -385,7 +385,7 @@ describe.each(engines)("with %s", (name, open) => {
     await expect(failing).rejects.toThrow("no");
     const asynchronous = async () => Promise.reject(new Error("of nobody"));
     await expect(inbox.write(asynchronous as () => never)).rejects.toThrow(
-      "write takes a synchronous function",
+      "inbox.write takes a synchronous function",
     );
     expect(await inbox.write((database) => database.prepare("SELECT * FROM shop").all())).toEqual(
       [],
