@@ -162,7 +162,7 @@ export class WebhookVerificationError extends Error {
     { skewSeconds }: { skewSeconds?: number | undefined } = {},
   ) {
     super(
-      `The delivery is not trusted: ${describeRejection(reason, skewSeconds)}${formatErrorLink(`webhook-${reason}`)}`,
+      `The delivery was rejected: ${describeRejection(reason, skewSeconds)}${formatErrorLink(`webhook-${reason}`)}`,
     );
     this.reason = reason;
     this.skewSeconds = skewSeconds;

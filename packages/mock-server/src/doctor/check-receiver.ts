@@ -268,7 +268,7 @@ const rejectedInFront =
 
 const adviceByStatus: Readonly<Record<number, string>> = {
   400: "The receiver did not find an event in the body: give it the bytes as they arrived, before any parser such as express.json() or bodyParser().",
-  401: "The receiver rejects the signature; its log or onOutcome names the reason: another secret, a clock that is more than 300 s off, or a parser such as express.json() that reads or changes the body before it.",
+  401: "The receiver rejects the signature; its log or onOutcome names the reason: another secret, a clock that is off by more than the tolerance, or a parser such as express.json() that reads or changes the body before it.",
   403: rejectedInFront,
   404: "Nothing responds to POST at this address: check the path with all prefixes, and the method. In Express, expressReceiver without handler, afterResponse or inbox needs a handler after it.",
   405: "The path exists and does not accept POST: mount the receiver for POST, and check the path.",

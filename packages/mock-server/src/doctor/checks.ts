@@ -167,7 +167,7 @@ export const checks = defineChecks({
     expects: "4xx",
     isOfSignature: true,
     advice:
-      "Reject a t that is more than 300 seconds old or in the future: compare the absolute difference. A tolerance of 0, -1 or NaN may have disabled the check.",
+      "Reject a t that differs from the current time by more than the tolerance: compare the absolute difference. A tolerance of 0, -1 or NaN may have disabled the check.",
     requests: ({ signed, event, toleranceSeconds }) => ({
       "a delivery that is one minute older than the tolerance": signed(
         event(),
