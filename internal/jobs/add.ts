@@ -157,7 +157,7 @@ export function* addJobs(tables: JobTables, list: readonly NewJob[]): Statements
   return added.length;
 }
 
-/** What a job has that waits anew: it had ended, its callback was leased, or it was not sent. */
+/** The columns that are reset when a job waits again. */
 const waitAgain = `state = 'waiting',
        due = :now + :delayMs::bigint,
        lease = NULL,

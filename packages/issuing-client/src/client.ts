@@ -139,7 +139,8 @@ export interface IssuingClient<Paths extends object = paths> {
   /**
    * The typed openapi-fetch client on the same transport, for all other paths of the service. They
    * are written without `/api/v1`, which the client adds. It sends and returns text only, no files.
-   * A POST or PATCH is retried only with your own `idempotency-key`: does the operation honour it?
+   * A POST or PATCH is retried only with your own `idempotency-key`. Set one only if the
+   * operation honours it.
    * @throws {IssuingError} `configuration` for any other address, before the API key is read or
    * added.
    * @example

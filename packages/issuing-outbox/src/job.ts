@@ -165,7 +165,8 @@ function requireStorable(name: string, id: string, maxLength = 255): void {
 }
 
 /**
- * Parses `firstAttemptAt`. By a clock that is ahead it can be in the future; what is stored is not.
+ * Parses `firstAttemptAt`. A time in the future, by up to a minute, is stored as now: the clock
+ * that took it was ahead.
  */
 function parseFirstAttempt(value: Date | number, nowMs: number): number {
   const atMs = Number(value);

@@ -41,8 +41,8 @@ export interface PgBossInboxOptions extends ReportOptions {
    */
   source?: string;
   /**
-   * How long events are remembered, processed or not: also after a replay since the first time that
-   * all attempts had failed. Default 14 days, at least 8 h 37 min.
+   * How long events are remembered, processed or not. After a replay, this still counts from the
+   * first time that all attempts had failed. Default 14 days, at least 8 h 37 min.
    */
   retentionSeconds?: number;
   /**

@@ -88,7 +88,7 @@ export async function importFile(
 async function prepare(context: Context, options: ImportOptions, file: string): Promise<Run> {
   const files = toFiles(context.terminal.cwd, file, options.outbox);
   const list = await openListFile(context.terminal, file);
-  parseMapping(list, options); // what is missing is said before the question
+  parseMapping(list, options); // It throws for a missing column before the user is asked.
   const template = readTemplateId(options.template, context.environment);
   await report.requireOwn(files);
   const stopping = new AbortController();
