@@ -167,7 +167,8 @@ it("the request paths of the architecture page name files that exist", () => {
   const named = [...paths.matchAll(/`([a-z][\w/-]*\w)`/g)].map(([, name = ""]) => name);
   const files = ["packages", "internal"].flatMap(listFiles);
   const known = ["followFile"]; // a function
-  const exists = (name: string) => files.some((file) => new RegExp(`/${name}\\.[jt]s$`).test(file));
+  const exists = (name: string) =>
+    files.some((file) => new RegExp(`/${name}\\.[jt]sx?$`).test(file));
   expect(named.length).toBeGreaterThan(40);
   expect(named.filter((name) => !known.includes(name) && !exists(name))).toEqual([]);
 });
