@@ -3,7 +3,7 @@
  * with the reason of a failure and the warnings below.
  */
 import { formatDuration } from "@loyalty-cards/internal/format";
-import { parseUrl } from "@loyalty-cards/internal/hostnames";
+import { formatAddress, parseUrl } from "@loyalty-cards/internal/hostnames";
 import type { TrafficEvent } from "@loyalty-cards/mock-server/node";
 import { describeNoResponse, nameVariables } from "./command-error.ts";
 import { formatDayAndMinute, formatTime, style, Text, text } from "./printable.ts";
@@ -82,9 +82,7 @@ function formatRequest({ operation, method, path, cardId, sentBy }: Request): Te
 
 /** Several receivers get one event: their addresses differ. With one, the id connects attempts. */
 function formatDelivery({ type, eventId, url }: Delivery, hasSeveral: boolean): Text {
-  // As in the console: without the host when that is this machine.
-  const receiver = url.replace(/^https?:\/\/(?:localhost|127\.0\.0\.1)?/, "");
-  const subject = style("dim", hasSeveral ? receiver : eventId);
+  const subject = style("dim", hasSeveral ? formatAddress(url) : eventId);
   return text`${style("cyan", "→")} ${style("bold", type)}  ${subject}`;
 }
 

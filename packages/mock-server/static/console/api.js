@@ -2,7 +2,8 @@
  * Calls the control API, and the public API where the console acts as a website; waits for what
  * receivers respond; reads and writes the address.
  */
-import { describeAttempt, formatAddress, formatNumber, isDelivered } from "./format.js";
+import { formatAddress } from "@loyalty-cards/internal/hostnames";
+import { describeAttempt, formatNumber, isDelivered } from "./format.js";
 
 /** An error response of the service. Without `status` there was no response. */
 export class ServiceError extends Error {

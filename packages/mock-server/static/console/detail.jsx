@@ -1,4 +1,5 @@
 /** One request or one delivery: what was sent and received, why, and what to do next. */
+import { formatAddress } from "@loyalty-cards/internal/hostnames";
 import { toLine } from "@loyalty-cards/internal/response-text";
 import { useState } from "preact/hooks";
 import { address, addressWith, control, get, sayResponses } from "./api.js";
@@ -7,7 +8,6 @@ import {
   bearer,
   countEarlier,
   describeAttempt,
-  formatAddress,
   formatDayTime,
   formatTime,
   formatUntil,

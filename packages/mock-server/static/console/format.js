@@ -37,11 +37,6 @@ export function formatAhead(iso) {
 
 export const formatWallet = (wallet) => wallet.slice(0, 1).toUpperCase() + wallet.slice(1);
 
-/**
- * Formats the address of a receiver; without its host when that is this machine: ":3000/webhooks".
- */
-export const formatAddress = (url) => url.replace(/^https?:\/\/(localhost|127\.0\.0\.1)?/, "");
-
 export const isDelivered = ({ status }) => status >= 200 && status < 300;
 
 const errorMeanings = {

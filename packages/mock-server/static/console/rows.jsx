@@ -1,10 +1,10 @@
 /** The rows of the traffic, also of one card: what happened, to whom, and the result. */
+import { formatAddress } from "@loyalty-cards/internal/hostnames";
 import { toLine } from "@loyalty-cards/internal/response-text";
 import { address, get } from "./api.js";
 import {
   countEarlier,
   describeAttempt,
-  formatAddress,
   formatDay,
   formatMinute,
   formatTime,

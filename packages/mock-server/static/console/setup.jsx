@@ -2,10 +2,11 @@
  * The setup: what a website needs to call the service, webhook endpoints with their secrets,
  * templates, keys, and how the clock runs.
  */
+import { formatAddress } from "@loyalty-cards/internal/hostnames";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { control, get, sayResponses } from "./api.js";
 import { IssueForm, inventMember } from "./cards.jsx";
-import { formatAddress, formatAhead, toCurl } from "./format.js";
+import { formatAhead, toCurl } from "./format.js";
 import { Button, Copy, Form, NoWebsiteKey, Pre, useReading, useService } from "./service.jsx";
 
 async function readSetup() {
