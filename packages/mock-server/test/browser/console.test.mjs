@@ -13,6 +13,13 @@ import { openReceiver, openShop, useBrowser } from "./shop.mjs";
 
 const openConsole = useBrowser();
 
+/** The next one is chosen after the response, because two requests at once arrive in any order. */
+const injectFault = (page, fault) =>
+  Promise.all([
+    page.waitForResponse((response) => response.request().method() === "POST"),
+    page.locator('[aria-label="Inject a fault"]').fill(fault),
+  ]);
+
 it("shows a purchase from end to end in one list: the card, the purchase, the webhook and its response", async (test) => {
   const url = await openReceiver(test);
   const { shop, page, text, field, press, view, texts, cleanly } = await openConsole(test);
@@ -74,7 +81,7 @@ it("shows a purchase from end to end in one list: the card, the purchase, the we
 
 it("loses a response, and shows that the retry gets the first card", async (test) => {
   const { shop, page, press, text, view, texts, first, cleanly } = await openConsole(test);
-  const choose = (fault) => page.locator('[aria-label="Inject a fault"]').fill(fault);
+  const choose = (fault) => injectFault(page, fault);
   const presets = await texts("option:not([value=''])", 10);
   const lost = "Next issueCard request: done, but the response is lost";
   await choose(lost);
@@ -147,7 +154,7 @@ it("lets the receiver fail without sending it anything, and shows the retries", 
   const { shop, page, press, texts, first, text, search, cleanly } = await openConsole(test);
   await shop.control("POST", "webhooks/endpoints", { url, events: ["balance.changed"] });
   const { id } = await shop.issue({ name: "Anna" });
-  const choose = (fault) => page.locator('[aria-label="Inject a fault"]').fill(fault);
+  const choose = (fault) => injectFault(page, fault);
   await shop.control("PUT", "clock", { mode: "manual" }); // the next attempt stays in one minute
   await choose("Next 3 attempts: 500, not sent");
   await texts(".chip", 1);
