@@ -1,10 +1,8 @@
-/**
- * The tests that have to notice a change of what decides over signatures, retries, keys and leases;
- * Stryker runs those that reach it.
- */
+/** The tests that have to notice a change of a part; of them Stryker runs those that reach it. */
 import { resolve } from "node:path";
 import { defineConfig } from "vitest/config";
 import { entryPoints } from "../tools/packages.ts";
+import parts from "./mutation.json" with { type: "json" };
 
 // Else asctime dates read as local ones would pass; the threads that Stryker uses cannot set it
 // themselves.
@@ -30,14 +28,7 @@ export default defineConfig({
   test: {
     // Stryker ignores a file that cannot be loaded: its "Ran N tests" must be the number that
     // Vitest runs with this configuration.
-    include: [
-      "packages/issuing-client/test/{configuration,conflicts,deadlines,decide-next,errors,idempotency,issuing-steps,methods,responses,retries}.test.ts",
-      "packages/webhook-verify/test/{on-events,receiver,receiver-handler,receiver-rejections,receiver-secrets,verify}.test.ts",
-      "packages/issuing-outbox/test/{callbacks,correction,data,verdict,worker}.test.ts",
-      "packages/webhook-inbox/test/integration/sqlite-{inbox,worker}.test.ts",
-      "internal/test/jobs-{statement,worker}.test.ts",
-      "internal/test/integration/jobs{,-breaker,-postgres}.test.ts",
-    ],
+    include: parts[process.env["MUTATED_PART"] as keyof typeof parts].tests,
     testTimeout: 60_000, // for a busy machine
     testNamePattern: /^(?!issues 200 cards)/, // takes seconds, and runs for each mutant
   },

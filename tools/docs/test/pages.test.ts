@@ -174,9 +174,11 @@ it("the request paths of the architecture page name files that exist", () => {
 });
 
 it("the mutation tests name files that exist", () => {
-  const { mutate } = JSON.parse(readFromRoot("compat/stryker.config.json")) as { mutate: string[] };
-  const quoted = readFromRoot("compat/mutation.config.ts").matchAll(/^ {6}"(.*)",$/gm);
-  const paths = [...mutate, ...Array.from(quoted, ([, path = ""]) => path)].flatMap((pattern) => {
+  const parts: Record<"mutate" | "tests", string[]>[] = Object.values(
+    JSON.parse(readFromRoot("compat/mutation.json")),
+  );
+  const patterns = parts.flatMap(({ mutate, tests }) => [...mutate, ...tests]);
+  const paths = patterns.flatMap((pattern) => {
     const [before, names = "", after = ""] = pattern.split(/[{}]/);
     return names.split(",").map((name) => `${before}${name}${after}`);
   });
