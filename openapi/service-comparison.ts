@@ -2,7 +2,7 @@
  * Compares the types of openapi.yaml with those of a service's document: the compiler names what
  * differs. `npm run generate -- --from BASE_URL` stores the document; until then both are ours.
  */
-import type { EndpointId, endpoints } from "./generated/endpoints.ts";
+import type { OperationId, operations } from "./generated/operations.ts";
 import type * as Ours from "./generated/schema.ts";
 import type * as Theirs from "./generated/service.ts";
 
@@ -38,15 +38,15 @@ export const events: WithAnyType<Events<Ours.webhooks>> = {
 };
 
 type Requests<Paths> = {
-  [Id in EndpointId]: {
+  [Id in OperationId]: {
     query: Get<Parameters<Paths, Id>, "query", Nothing>;
     headers: WithLowerCaseNames<Get<Parameters<Paths, Id>, "header", Nothing>>;
-    body: Body<Get<Endpoint<Paths, Id>, "requestBody", NoBody>>;
+    body: Body<Get<Operation<Paths, Id>, "requestBody", NoBody>>;
   };
 };
 
 type Responses<Paths> = {
-  [Id in EndpointId]: Body<Success<Get<Endpoint<Paths, Id>, "responses">, Status<Id>>>;
+  [Id in OperationId]: Body<Success<Get<Operation<Paths, Id>, "responses">, Status<Id>>>;
 };
 
 /** An event that the document does not describe is ours. */
@@ -63,12 +63,12 @@ type WithAnyType<Events> = {
   };
 };
 
-type Path<Id extends EndpointId> = (typeof endpoints)[Id]["path"];
-type Method<Id extends EndpointId> = Lowercase<(typeof endpoints)[Id]["method"]>;
-type Status<Id extends EndpointId> = (typeof endpoints)[Id]["successStatus"];
+type Path<Id extends OperationId> = (typeof operations)[Id]["path"];
+type Method<Id extends OperationId> = Lowercase<(typeof operations)[Id]["method"]>;
+type Status<Id extends OperationId> = (typeof operations)[Id]["successStatus"];
 
 /** The parameters of its path may have other names. */
-type Endpoint<Paths, Id extends EndpointId> = Get<
+type Operation<Paths, Id extends OperationId> = Get<
   Get<{ [Each in keyof Paths as Shape<Each>]: Paths[Each] }, Shape<Path<Id>>, Absent<Path<Id>>>,
   Method<Id>
 >;
@@ -80,7 +80,7 @@ type Shape<Path> = Path extends `/api/v1${infer End}`
     ? `${Start}{}${Shape<End>}`
     : Path;
 
-type Parameters<Paths, Id extends EndpointId> = Get<Endpoint<Paths, Id>, "parameters">;
+type Parameters<Paths, Id extends OperationId> = Get<Operation<Paths, Id>, "parameters">;
 
 /** OpenAPI ignores headers that a body, a response or a security scheme describes. */
 type WithLowerCaseNames<Headers> = {

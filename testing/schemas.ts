@@ -15,7 +15,7 @@ interface Described {
 }
 
 /**
- * Throws unless the document describes this status for the endpoint, and the response has its media
+ * Throws unless the document describes this status for the operation, and the response has its media
  * type and its shape. Ignores paths that the document does not have.
  */
 export async function expectDescribedResponse(path: string, method: string, response: Response) {
@@ -23,11 +23,11 @@ export async function expectDescribedResponse(path: string, method: string, resp
   const template = Object.keys(openapi.paths).find((known) =>
     new RegExp(`^/api/v1${known.replace(/\{\w+\}/g, "[^/]+")}$`).test(path),
   );
-  const endpoint = (openapi.paths as unknown as Record<string, Record<string, Described>>)[
+  const operation = (openapi.paths as unknown as Record<string, Record<string, Described>>)[
     template ?? ""
   ]?.[method.toLowerCase()];
-  if (endpoint === undefined) return;
-  const described = endpoint.responses[status] ?? endpoint.responses[`${String(status)[0]}XX`];
+  if (operation === undefined) return;
+  const described = operation.responses[status] ?? operation.responses[`${String(status)[0]}XX`];
   if (described === undefined) throw new Error(`${method} ${template} must not respond ${status}`);
   const isProblem = status >= 400;
   if (!isProblem && described.content === undefined)

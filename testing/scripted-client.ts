@@ -9,8 +9,8 @@ import {
   isIssuingError,
 } from "@loyalty-cards/issuing-client";
 import { createMockService, manualClock } from "@loyalty-cards/mock-server";
-import { type EndpointId, endpoints } from "@loyalty-cards/openapi/endpoints";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
+import { type OperationId, operations } from "@loyalty-cards/openapi/operations";
 import { createVirtualClock } from "./virtual-clock.ts";
 
 export const template = {
@@ -30,24 +30,24 @@ export const signUp = {
   customer: { phone: "+48600100200", consents: { privacy: { version: "2026-01" } } },
 };
 
-type EndpointCall = (client: IssuingClient, options?: CallOptions) => Promise<unknown>;
+type OperationCall = (client: IssuingClient, options?: CallOptions) => Promise<unknown>;
 type ReadByCard = (cardId: string, options?: CallOptions) => Promise<unknown>;
 
-const readByCard = Object.keys(endpoints).map((id): [string, EndpointCall] => [
+const readByCard = Object.keys(operations).map((id): [string, OperationCall] => [
   id,
-  (client, options) => (client[id as EndpointId] as ReadByCard)("card_1", options),
+  (client, options) => (client[id as OperationId] as ReadByCard)("card_1", options),
 ]);
 
 /**
  * A call of each operation. A method that takes more than the id of a card and options needs an
  * entry.
  */
-export const endpointCalls = {
+export const operationCalls = {
   ...Object.fromEntries(readByCard),
   issueCard: (client, options) => client.issueCard(template.id, signUp, { userId: 1, ...options }),
   listOperations: (client, options) => client.listOperations("card_1", {}, options),
   setConsent: (client, options) => client.setConsent("card_1", { marketing: false }, options),
-} as Record<EndpointId, EndpointCall>;
+} as Record<OperationId, OperationCall>;
 
 export type Script = Response | Error | ((request: Request) => Response | Promise<Response>);
 

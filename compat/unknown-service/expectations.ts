@@ -1,4 +1,4 @@
-/** What tables have in common: expectations, groups of endpoints and calls, and responses. */
+/** What tables have in common: expectations, groups of operations and calls, and responses. */
 import type { ApiResponse, CallEnds, CallName, Reception } from "./row.ts";
 
 /** Every call ends as with the mock service. */

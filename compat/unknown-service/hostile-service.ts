@@ -1,5 +1,5 @@
 /** The mock service, changed as one row says. */
-import { endpoints } from "@loyalty-cards/openapi/endpoints";
+import { operations } from "@loyalty-cards/openapi/operations";
 import { createGate } from "@loyalty-cards/testing/resources";
 import { createMockService } from "../../packages/mock-server/src/index.ts";
 import { twinName } from "./expectations.ts";
@@ -11,17 +11,17 @@ type Process = (request: ApiRequest) => Promise<ApiResponse>;
 
 /** Returns a service for each item of a list in the change. */
 export function listServices(change: ServiceChange): Respond[] {
-  const { endpoints = [], request: toRequest } = change;
+  const { operations = [], request: toRequest } = change;
   return listDifferences(change).map((respond): Respond => {
     return async (request, process) => {
-      const differs = endpoints.length === 0 || endpoints.includes(request.endpoint);
+      const differs = operations.length === 0 || operations.includes(request.operation);
       if (!differs) return process(request);
       return respond({ ...request, ...toRequest?.(request) }, process);
     };
   });
 }
 
-/** The same for the requests to endpoints that differ. */
+/** The same for the requests to operations that differ. */
 function listDifferences(change: ServiceChange): Respond[] {
   if ("customer" in change) return [readCustomer(change)];
   if ("keys" in change) return change.keys.map(readKey);
@@ -202,7 +202,7 @@ async function parseRequest(request: Request, baseUrl: string): Promise<ApiReque
   const path = request.url.slice(baseUrl.length);
   const text = await request.text();
   return {
-    endpoint: findEndpoint(method, path),
+    operation: findOperation(method, path),
     method,
     path,
     headers: Object.fromEntries(request.headers),
@@ -210,11 +210,11 @@ async function parseRequest(request: Request, baseUrl: string): Promise<ApiReque
   };
 }
 
-function findEndpoint(method: string, path: string): ApiRequest["endpoint"] {
-  const found = Object.entries(endpoints).find(([, endpoint]) => {
-    const pattern = endpoint.path.replace(/\{\w+\}/, "[^/]+");
-    return method === endpoint.method && new RegExp(`^/api/v1${pattern}(\\?|$)`).test(path);
+function findOperation(method: string, path: string): ApiRequest["operation"] {
+  const found = Object.entries(operations).find(([, operation]) => {
+    const pattern = operation.path.replace(/\{\w+\}/, "[^/]+");
+    return method === operation.method && new RegExp(`^/api/v1${pattern}(\\?|$)`).test(path);
   });
   if (found === undefined) throw new Error(`The API has no ${method} ${path}.`);
-  return found[0] as ApiRequest["endpoint"];
+  return found[0] as ApiRequest["operation"];
 }

@@ -3,8 +3,8 @@
  * assumption of docs/assumptions.md, and what client or receiver do then.
  */
 
-import type { EndpointId as Endpoint } from "@loyalty-cards/openapi/endpoints";
 import type { eventExamples } from "@loyalty-cards/openapi/event-examples";
+import type { OperationId } from "@loyalty-cards/openapi/operations";
 import type { IssuingErrorCode } from "../../packages/issuing-client/src/index.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a service puts anything in any member.
@@ -13,7 +13,7 @@ type Headers = Record<string, string>;
 
 /** A request of the client, with its parsed body. */
 export interface ApiRequest {
-  endpoint: Endpoint;
+  operation: OperationId;
   method: string;
   /** With the query. */
   path: string;
@@ -32,8 +32,8 @@ export interface ApiResponse {
 
 /** How the service differs. Each item of a list is a service of its own. */
 export type ServiceChange = {
-  /** The endpoints that differ. Default: all. */
-  endpoints?: readonly Endpoint[];
+  /** The operations that differ. Default: all. */
+  operations?: readonly OperationId[];
   /** The status of the responses that differ. Default: that of a success. */
   ofStatus?: "errors" | number;
   /** Members of the request as the service reads them. A row may change nothing else. */

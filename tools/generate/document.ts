@@ -1,4 +1,4 @@
-/** Reads the values of an OpenAPI document: own members, endpoints, the targets of references. */
+/** Reads the values of an OpenAPI document: own members, operations, the targets of references. */
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -15,16 +15,10 @@ export function recordIn(value: unknown, name: string): Json {
   return isRecord(member) ? member : {};
 }
 
-interface Endpoint {
-  method: string;
-  path: string;
-  operation: Json;
-}
-
 const methods = ["get", "put", "post", "delete", "patch"];
 
-/** Every method of every path. */
-export const listEndpoints = (document: Json): Endpoint[] =>
+/** The operations of the document: every method of every path. */
+export const listOperations = (document: Json) =>
   Object.entries(recordIn(document, "paths")).flatMap(([path, item]) =>
     methods
       .filter((method) => isRecord(getMember(item, method)))

@@ -13,7 +13,7 @@ import type { Json } from "./document.ts";
 import { schemaTypes } from "./schema-types.ts";
 import { fetchDocument } from "./service-document.ts";
 import { findDifferences, listUndescribedEvents, serviceTypes } from "./service-types.ts";
-import { endpointTable, eventExamples, eventTable } from "./tables.ts";
+import { eventExamples, eventTable, operationTable } from "./tables.ts";
 import {
   completeControl,
   controlValidators,
@@ -124,7 +124,7 @@ const documentFiles = async (document: Json): Promise<Files> => ({
   "generated/openapi.json": toText(document),
   "generated/schema.ts": await schemaTypes(document, "openapi.yaml"),
   "generated/types.ts": await wireTypes(document),
-  "generated/endpoints.ts": endpointTable(document),
+  "generated/operations.ts": operationTable(document),
   "generated/events.ts": eventTable(document),
   "generated/event-examples.ts": eventExamples(document),
   "generated/validators.js": requestValidators(document),

@@ -1,14 +1,14 @@
-/** Lists the endpoints and events of the document as tables of TypeScript. */
-import { getMember, type Json, listEndpoints, recordIn, resolved } from "./document.ts";
+/** Lists the operations and events of the document as tables of TypeScript. */
+import { getMember, type Json, listOperations, recordIn, resolved } from "./document.ts";
 import { toBanner } from "./schema-types.ts";
 import { type Schema, toName } from "./wire-types.ts";
 
 const banner = toBanner("openapi.yaml");
 const asJson = (value: unknown) => JSON.stringify(value, null, 2);
 
-/** The endpoints of the API, by `operationId`. */
-export function endpointTable(document: Json): string {
-  const entries = listEndpoints(document).map(({ method, path, operation }): [string, object] => {
+/** The operations of the API, by `operationId`. */
+export function operationTable(document: Json): string {
+  const entries = listOperations(document).map(({ method, path, operation }): [string, object] => {
     const statuses = Object.keys(recordIn(operation, "responses"));
     const successStatus = Number(statuses.find((status) => status.startsWith("2")));
     const hasBody = operation["requestBody"] !== undefined;
@@ -17,12 +17,12 @@ export function endpointTable(document: Json): string {
       { method: method.toUpperCase(), path, hasBody, successStatus },
     ];
   });
-  const endpoints = Object.fromEntries(entries);
-  return `${banner}/** The endpoints of the API, by their operationId: method, path below \`/api/v1\`, whether the request has a body, status of success. */
-export const endpoints = ${asJson(endpoints)} as const;
+  const operations = Object.fromEntries(entries);
+  return `${banner}/** The operations of the API, by their operationId: method, path below \`/api/v1\`, whether the request has a body, status of success. */
+export const operations = ${asJson(operations)} as const;
 
-/** The operationId of an endpoint. */
-export type EndpointId = keyof typeof endpoints;
+/** The operationId of an operation. */
+export type OperationId = keyof typeof operations;
 `;
 }
 

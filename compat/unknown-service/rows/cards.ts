@@ -11,7 +11,7 @@ export const cardRows: ServiceRows = {
   "card-members": [
     {
       change: {
-        endpoints: cards,
+        operations: cards,
         bodies: [
           (card) => ({ ...card, loyalty_balance: "0", more: [null, {}], ...hundredMembers }),
           (card) => ({ ...card, toString: "x", constructor: {}, valueOf: null, toJSON: 1 }),
@@ -33,7 +33,7 @@ export const cardRows: ServiceRows = {
     },
     {
       change: {
-        endpoints: cards,
+        operations: cards,
         bodies: [
           (card) => ({ ...card, customerId: 7 }),
           (card) => ({ ...card, publicUrl: { href: "https://cards.test/1" } }),
@@ -43,7 +43,7 @@ export const cardRows: ServiceRows = {
     },
     {
       change: {
-        endpoints: cards,
+        operations: cards,
         member: "loyaltyBalance",
         values: [null, [120], "0", "120,00", { value: 0, unit: "points" }],
       },
@@ -51,29 +51,29 @@ export const cardRows: ServiceRows = {
     },
     {
       change: {
-        endpoints: ["getCard"],
+        operations: ["getCard"],
         responses: [{ text: '{"id":"c","publicUrl":"https://c.test","loyaltyBalance":1e999}' }],
       },
       expect: { calls: ["getCard"], end: "invalid-response" },
     },
     {
       change: {
-        endpoints: ["issueCard"],
+        operations: ["issueCard"],
         responses: [{ status: 200 }, { status: 202 }, { status: 203 }, { status: 207 }],
       },
       expect: asUsual,
     },
     {
-      change: { endpoints: ["issueCard"], responses: [bare(204)] },
+      change: { operations: ["issueCard"], responses: [bare(204)] },
       expect: { calls: signUps, end: "invalid-response" },
     },
   ],
 
   "card-required": [
-    { change: { endpoints: cards, member: "id", values: [null, "", 42] }, expect: noCard },
+    { change: { operations: cards, member: "id", values: [null, "", 42] }, expect: noCard },
     {
       change: {
-        endpoints: cards,
+        operations: cards,
         member: "publicUrl",
         values: [undefined, "/cards/1", "javascript:alert(1)"],
       },
@@ -81,7 +81,7 @@ export const cardRows: ServiceRows = {
     },
     {
       change: {
-        endpoints: cards,
+        operations: cards,
         bodies: [
           ({ id, publicUrl }) => ({ id, public_url: publicUrl, loyalty_balance: 0 }),
           (card) => ({ data: card }),
@@ -101,7 +101,7 @@ export const cardRows: ServiceRows = {
   "card-later": [
     {
       change: {
-        endpoints: ["issueCard"],
+        operations: ["issueCard"],
         responses: [{ status: 202, body: { id: "job_1" } }, bare(202)],
       },
       expect: { calls: signUps, end: "invalid-response" },
@@ -111,7 +111,7 @@ export const cardRows: ServiceRows = {
   "response-charset": [
     {
       change: {
-        endpoints: cards,
+        operations: cards,
         responses: [
           { body: cardOfLodz, headers: { "content-type": "application/json; charset=iso-8859-2" } },
           {
@@ -127,38 +127,38 @@ export const cardRows: ServiceRows = {
   "card-status": [
     {
       change: {
-        endpoints: cards,
+        operations: cards,
         member: "status",
         values: ["blocked", "pending", "ACTIVE", "", "🟢", undefined],
       },
       expect: asUsual,
     },
-    { change: { endpoints: cards, member: "status", values: [1, {}, null] }, expect: noCard },
+    { change: { operations: cards, member: "status", values: [1, {}, null] }, expect: noCard },
   ],
 
   "issued-via": [
     {
       change: {
-        endpoints: cards,
+        operations: cards,
         member: "issuedVia",
         values: ["api", "WEBSITE", "import", "", undefined],
       },
       expect: asUsual,
     },
     {
-      change: { endpoints: cards, member: "issuedVia", values: [{ kind: "website" }] },
+      change: { operations: cards, member: "issuedVia", values: [{ kind: "website" }] },
       expect: noCard,
     },
   ],
 
   "tier-rule": [
     {
-      change: { endpoints: cards, member: "loyaltyTier", values: ["Base", "", null, undefined] },
+      change: { operations: cards, member: "loyaltyTier", values: ["Base", "", null, undefined] },
       expect: asUsual,
     },
     {
       change: {
-        endpoints: cards,
+        operations: cards,
         member: "loyaltyTier",
         values: [["Silver"], false, { name: "Silver" }, 2],
       },
@@ -169,7 +169,7 @@ export const cardRows: ServiceRows = {
   "field-values": [
     {
       change: {
-        endpoints: cards,
+        operations: cards,
         member: "fieldValues",
         values: [
           {},
@@ -181,7 +181,7 @@ export const cardRows: ServiceRows = {
     },
     {
       change: {
-        endpoints: cards,
+        operations: cards,
         member: "fieldValues",
         values: [null, [{ key: "name", value: "Anna" }], "name=Anna"],
       },
@@ -192,7 +192,7 @@ export const cardRows: ServiceRows = {
   "points-field": [
     {
       change: {
-        endpoints: cards,
+        operations: cards,
         member: "fieldValues",
         values: [{ stamps: 0 }, { points: "0 pts" }, { points: 7 }],
       },
@@ -203,7 +203,7 @@ export const cardRows: ServiceRows = {
   "name-field": [
     {
       change: {
-        endpoints: cards,
+        operations: cards,
         member: "fieldValues",
         values: [{ name: "ANNA" }, { firstName: "Anna", lastName: "Nowak" }],
       },
@@ -212,7 +212,7 @@ export const cardRows: ServiceRows = {
     // A form without a name is refused.
     {
       change: {
-        endpoints: ["issueCard"],
+        operations: ["issueCard"],
         refuses: ({ body }) => !("name" in body["fieldValues"]),
         responses: [problem(422)],
       },

@@ -2,7 +2,7 @@
 import { asUsual, bare, html, issuing, problem, redirect } from "../expectations.ts";
 import type { ApiRequest, CallName, ServiceRows } from "../row.ts";
 
-const endpoints = ["issueCard"] as const;
+const operations = ["issueCard"] as const;
 
 const isUnknown = ({ path }: ApiRequest) => path.includes("card_of_nobody");
 /** The calls to which the mock service responds 404. */
@@ -81,18 +81,18 @@ export const errorRows: ServiceRows = {
   "card-not-found": [
     {
       change: {
-        endpoints: ["getCard"],
+        operations: ["getCard"],
         refuses: isUnknown,
         responses: [problem(400), problem(410)],
       },
       expect: { calls: ["unknownCard"], end: "rejected" },
     },
     {
-      change: { endpoints: ["getCard"], refuses: isUnknown, responses: [problem(403)] },
+      change: { operations: ["getCard"], refuses: isUnknown, responses: [problem(403)] },
       expect: { calls: ["unknownCard"], end: "forbidden" },
     },
     {
-      change: { endpoints: ["getCard"], refuses: isUnknown, responses: [problem(422)] },
+      change: { operations: ["getCard"], refuses: isUnknown, responses: [problem(422)] },
       expect: { calls: ["unknownCard"], end: "validation" },
     },
     {
@@ -130,7 +130,7 @@ export const errorRows: ServiceRows = {
   "unsupported-media-type": [
     {
       change: {
-        endpoints,
+        operations,
         refuses: ({ headers }) => !headers["content-type"]?.includes("charset"),
         responses: [problem(415)],
       },
@@ -151,7 +151,7 @@ export const errorRows: ServiceRows = {
   "body-too-large": [
     {
       change: {
-        endpoints,
+        operations,
         refuses: ({ body }) => JSON.stringify(body).length > 100,
         responses: [problem(413)],
       },
@@ -163,7 +163,7 @@ export const errorRows: ServiceRows = {
     // The headers are too long.
     {
       change: {
-        endpoints,
+        operations,
         refuses: ({ headers }) => (headers["idempotency-key"] ?? "").length > 40,
         responses: [problem(431)],
       },

@@ -2,14 +2,14 @@
 import { asUsual, bare, html, issuing, problem, redirect } from "../expectations.ts";
 import type { CallName, ServiceRows } from "../row.ts";
 
-const endpoints = ["issueCard"] as const;
+const operations = ["issueCard"] as const;
 const repeated: readonly CallName[] = ["signUpAgain", "signUpLater"];
 
 export const keyRows: ServiceRows = {
   "replay-header": [
     {
       change: {
-        endpoints,
+        operations,
         sameBy: "key",
         firstStatus: 201,
         responses: [
@@ -24,19 +24,19 @@ export const keyRows: ServiceRows = {
   "idempotency-replay": [
     // The second one has the balance of the first response.
     {
-      change: { endpoints, sameBy: "key", firstStatus: 201, responses: [{ status: 200 }, {}] },
+      change: { operations, sameBy: "key", firstStatus: 201, responses: [{ status: 200 }, {}] },
       expect: asUsual,
     },
     {
-      change: { endpoints, sameBy: "key", firstStatus: 201, responses: [redirect, bare(200)] },
+      change: { operations, sameBy: "key", firstStatus: 201, responses: [redirect, bare(200)] },
       expect: { calls: repeated, end: "invalid-response" },
     },
     {
-      change: { endpoints, sameBy: "key", firstStatus: 201, responses: [problem(409)] },
+      change: { operations, sameBy: "key", firstStatus: 201, responses: [problem(409)] },
       expect: { calls: repeated, end: "conflict" },
     },
     {
-      change: { endpoints, sameBy: "key", firstStatus: 201, responses: [problem(422)] },
+      change: { operations, sameBy: "key", firstStatus: 201, responses: [problem(422)] },
       expect: { calls: repeated, end: "validation" },
     },
   ],
@@ -45,7 +45,7 @@ export const keyRows: ServiceRows = {
     // A key is valid for one template, or for one API key.
     {
       change: {
-        endpoints,
+        operations,
         keys: [
           (key, { path }) => `${path.length}-${key}`,
           (key, { headers }) => `${headers["authorization"]?.slice(-6)}-${key}`,
@@ -59,7 +59,7 @@ export const keyRows: ServiceRows = {
     // Websites share their keys, or each program has keys of its own.
     {
       change: {
-        endpoints,
+        operations,
         keys: [
           (key) => `shared-${key}`,
           (key, { headers }) => `${headers["user-agent"]?.length}-${key}`,
@@ -72,7 +72,7 @@ export const keyRows: ServiceRows = {
   "idempotency-key-form": [
     {
       change: {
-        endpoints,
+        operations,
         refuses: ({ headers }) => (headers["idempotency-key"] ?? "").length > 32,
         responses: [problem(400)],
       },
@@ -81,14 +81,14 @@ export const keyRows: ServiceRows = {
     // Only a UUID is a key.
     {
       change: {
-        endpoints,
+        operations,
         refuses: ({ headers }) => !/^[\da-f-]{36}$/.test(headers["idempotency-key"] ?? ""),
         responses: [problem(422)],
       },
       expect: { calls: issuing, end: "validation" },
     },
     {
-      change: { endpoints, keys: [(key) => key.slice(0, 40), (key) => key.toLowerCase()] },
+      change: { operations, keys: [(key) => key.slice(0, 40), (key) => key.toLowerCase()] },
       expect: asUsual,
     },
   ],
@@ -96,18 +96,18 @@ export const keyRows: ServiceRows = {
   "idempotency-successes": [
     // A refusal is stored under the key, whatever the next form is.
     {
-      change: { endpoints, sameBy: "key", firstStatus: 422, responses: [{}] },
+      change: { operations, sameBy: "key", firstStatus: 422, responses: [{}] },
       expect: { calls: ["signUpCorrected"], end: "validation" },
     },
-    { change: { endpoints, sameBy: "key", firstStatus: 404, responses: [{}] }, expect: asUsual },
+    { change: { operations, sameBy: "key", firstStatus: 404, responses: [{}] }, expect: asUsual },
     // Another form under the key of a refusal.
     {
-      change: { endpoints, sameBy: "key", firstStatus: 422, responses: [problem(409)] },
+      change: { operations, sameBy: "key", firstStatus: 422, responses: [problem(409)] },
       expect: { calls: ["signUpCorrected"], end: "conflict" },
     },
     {
       change: {
-        endpoints,
+        operations,
         lost: [problem(500), { status: 201, headers: {}, text: '{"id":"card_1","publicUrl":' }],
       },
       expect: asUsual,
@@ -120,14 +120,14 @@ export const keyRows: ServiceRows = {
 
   "concurrent-key": [
     // The first request runs for a while.
-    { change: { endpoints, atOnce: [problem(409), problem(423)], times: 3 }, expect: asUsual },
+    { change: { operations, atOnce: [problem(409), problem(423)], times: 3 }, expect: asUsual },
     {
-      change: { endpoints, atOnce: [problem(409), problem(423)], times: Number.POSITIVE_INFINITY },
+      change: { operations, atOnce: [problem(409), problem(423)], times: Number.POSITIVE_INFINITY },
       expect: { calls: ["signUpAtOnceToo"], end: "conflict" },
     },
-    { change: { endpoints, atOnce: [problem(425), problem(503)], times: 1 }, expect: asUsual },
+    { change: { operations, atOnce: [problem(425), problem(503)], times: 1 }, expect: asUsual },
     // A gateway gives up, and the service still works.
-    { change: { endpoints, lost: [problem(504)], meanwhile: problem(409) }, expect: asUsual },
-    { change: { endpoints, lost: [problem(504)], meanwhile: problem(423) }, expect: asUsual },
+    { change: { operations, lost: [problem(504)], meanwhile: problem(409) }, expect: asUsual },
+    { change: { operations, lost: [problem(504)], meanwhile: problem(423) }, expect: asUsual },
   ],
 };

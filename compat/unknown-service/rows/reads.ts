@@ -2,7 +2,7 @@
 import { asUsual, bare, consents, noList, noState, problem, redirect } from "../expectations.ts";
 import type { ApiRequest, CallName, ServiceRows } from "../row.ts";
 
-const endpoints = ["listOperations"] as const;
+const operations = ["listOperations"] as const;
 const puts: readonly CallName[] = ["giveConsent", "withdrawConsent"];
 const gets: readonly CallName[] = ["getConsent", "getGivenConsent"];
 const hasLimit = ({ path }: ApiRequest) => path.includes("limit=");
@@ -10,10 +10,10 @@ const noBooleans = ["true", 1, "given", { given: true }, null, ["email"], undefi
 
 export const readRows: ServiceRows = {
   "operation-members": [
-    { change: { endpoints, itemMember: "items", values: [[], { id: 1 }, null] }, expect: asUsual },
+    { change: { operations, itemMember: "items", values: [[], { id: 1 }, null] }, expect: asUsual },
     {
       change: {
-        endpoints,
+        operations,
         itemMember: "change",
         values: [undefined, null, "+120", { points: 120 }],
       },
@@ -21,28 +21,28 @@ export const readRows: ServiceRows = {
     },
     {
       change: {
-        endpoints,
+        operations,
         itemMember: "balance",
         values: [undefined, null, "120", { before: 0, after: 1 }],
       },
       expect: asUsual,
     },
     {
-      change: { endpoints, itemMember: "createdAt", values: [undefined, null, 1_767_225_600] },
+      change: { operations, itemMember: "createdAt", values: [undefined, null, 1_767_225_600] },
       expect: asUsual,
     },
-    { change: { endpoints, itemMember: "id", values: [7] }, expect: asUsual },
-    { change: { endpoints, itemMember: "id", values: [7.5, undefined] }, expect: noList },
+    { change: { operations, itemMember: "id", values: [7] }, expect: asUsual },
+    { change: { operations, itemMember: "id", values: [7.5, undefined] }, expect: noList },
     {
-      change: { endpoints, bodies: [({ items }) => ({ items: [...items, null] })] },
+      change: { operations, bodies: [({ items }) => ({ items: [...items, null] })] },
       expect: noList,
     },
   ],
 
   "operation-type": [
-    { change: { endpoints, itemMember: "type", values: [undefined] }, expect: asUsual },
+    { change: { operations, itemMember: "type", values: [undefined] }, expect: asUsual },
     {
-      change: { endpoints, itemMember: "type", values: [3, { name: "purchase" }] },
+      change: { operations, itemMember: "type", values: [3, { name: "purchase" }] },
       expect: noList,
     },
   ],
@@ -50,7 +50,7 @@ export const readRows: ServiceRows = {
   "operation-list": [
     {
       change: {
-        endpoints,
+        operations,
         bodies: [
           ({ items }) => items,
           ({ items }) => ({ items, total: 5, page: { next: "abc" } }),
@@ -63,7 +63,7 @@ export const readRows: ServiceRows = {
     },
     {
       change: {
-        endpoints,
+        operations,
         bodies: [
           ({ items }) => ({ passes: items }),
           ({ items }) => ({ history: items }),
@@ -77,7 +77,7 @@ export const readRows: ServiceRows = {
       expect: noList,
     },
     {
-      change: { endpoints, responses: [{ text: '{"id":"op_1"}\n{"id":"op_2"}' }, bare(204)] },
+      change: { operations, responses: [{ text: '{"id":"op_1"}\n{"id":"op_2"}' }, bare(204)] },
       expect: noList,
     },
   ],
@@ -85,7 +85,7 @@ export const readRows: ServiceRows = {
   "operation-limit": [
     {
       change: {
-        endpoints,
+        operations,
         bodies: [
           ({ items }) => ({ items: items.slice(0, 1) }),
           ({ items }) => ({ items: items.slice(0, 3) }),
@@ -95,15 +95,15 @@ export const readRows: ServiceRows = {
     },
     // The limit is ignored.
     {
-      change: { endpoints, request: ({ path }) => ({ path: path.replace(/\?limit=\d+/, "") }) },
+      change: { operations, request: ({ path }) => ({ path: path.replace(/\?limit=\d+/, "") }) },
       expect: asUsual,
     },
     {
-      change: { endpoints, refuses: hasLimit, responses: [problem(422)] },
+      change: { operations, refuses: hasLimit, responses: [problem(422)] },
       expect: { calls: ["listTwoOperations"], end: "validation" },
     },
     {
-      change: { endpoints, refuses: (one) => !hasLimit(one), responses: [problem(400)] },
+      change: { operations, refuses: (one) => !hasLimit(one), responses: [problem(400)] },
       expect: { calls: ["listOperations"], end: "rejected" },
     },
   ],
@@ -111,7 +111,7 @@ export const readRows: ServiceRows = {
   "consent-customer": [
     {
       change: {
-        endpoints: consents,
+        operations: consents,
         member: "customer",
         values: ["cus_1", null, undefined, [{ id: 1 }], { data: {} }],
       },
@@ -121,11 +121,11 @@ export const readRows: ServiceRows = {
 
   "marketing-consent": [
     {
-      change: { endpoints: ["getConsent"], member: "marketingConsent", values: noBooleans },
+      change: { operations: ["getConsent"], member: "marketingConsent", values: noBooleans },
       expect: { calls: gets, end: "invalid-response" },
     },
     {
-      change: { endpoints: ["setConsent"], member: "marketingConsent", values: noBooleans },
+      change: { operations: ["setConsent"], member: "marketingConsent", values: noBooleans },
       expect: noState,
     },
   ],
@@ -133,7 +133,7 @@ export const readRows: ServiceRows = {
   "consent-put-response": [
     {
       change: {
-        endpoints: ["setConsent"],
+        operations: ["setConsent"],
         responses: [
           bare(204),
           bare(200),
@@ -145,14 +145,14 @@ export const readRows: ServiceRows = {
     },
     {
       change: {
-        endpoints: ["setConsent"],
+        operations: ["setConsent"],
         bodies: [() => ({}), () => true, (customer) => ({ id: "card_1", customer })],
       },
       expect: noState,
     },
-    { change: { endpoints: ["setConsent"], responses: [{ status: 201 }] }, expect: asUsual },
+    { change: { operations: ["setConsent"], responses: [{ status: 201 }] }, expect: asUsual },
     {
-      change: { endpoints: ["setConsent"], responses: [redirect] },
+      change: { operations: ["setConsent"], responses: [redirect] },
       expect: { calls: puts, end: "invalid-response" },
     },
   ],
@@ -161,7 +161,7 @@ export const readRows: ServiceRows = {
     // A version is required.
     {
       change: {
-        endpoints: ["setConsent"],
+        operations: ["setConsent"],
         refuses: ({ body }) => !("version" in body),
         responses: [problem(422)],
       },
@@ -170,30 +170,30 @@ export const readRows: ServiceRows = {
     // The version is not the newest.
     {
       change: {
-        endpoints: ["setConsent"],
+        operations: ["setConsent"],
         refuses: ({ body }) => "version" in body,
         responses: [problem(409)],
       },
       expect: { calls: ["giveConsent"], end: "conflict" },
     },
     {
-      change: { endpoints: consents, member: "privacy", values: [{ version: "2026-01" }] },
+      change: { operations: consents, member: "privacy", values: [{ version: "2026-01" }] },
       expect: asUsual,
     },
   ],
 
   "key-kinds": [
     {
-      change: { endpoints: ["setConsent"], refuses: () => true, responses: [problem(403)] },
+      change: { operations: ["setConsent"], refuses: () => true, responses: [problem(403)] },
       expect: { calls: puts, end: "forbidden" },
     },
     {
-      change: { endpoints, refuses: () => true, responses: [problem(403)] },
+      change: { operations, refuses: () => true, responses: [problem(403)] },
       expect: { calls: noList.calls, end: "forbidden" },
     },
     {
       change: {
-        endpoints: ["getCard", "getConsent", "listOperations"],
+        operations: ["getCard", "getConsent", "listOperations"],
         refuses: () => true,
         responses: [problem(404)],
       },

@@ -2,7 +2,7 @@
 import { asUsual, cards, issuing, problem } from "../expectations.ts";
 import type { ApiRequest, ServiceRows } from "../row.ts";
 
-const endpoints = ["issueCard"] as const;
+const operations = ["issueCard"] as const;
 /** The phone of `signUpInvalid`. */
 const invalidPhone = "12";
 const isArchived = ({ path }: ApiRequest) => path.includes("archived");
@@ -12,11 +12,11 @@ export const signUpRows: ServiceRows = {
   "template-definition": [
     // A field is required that the shop does not know.
     {
-      change: { endpoints, refuses: () => true, responses: [problem(422)] },
+      change: { operations, refuses: () => true, responses: [problem(422)] },
       expect: { calls: issuing, end: "validation" },
     },
     {
-      change: { endpoints, request: ({ body }) => ({ body: { ...body, fieldValues: {} } }) },
+      change: { operations, request: ({ body }) => ({ body: { ...body, fieldValues: {} } }) },
       expect: asUsual,
     },
   ],
@@ -24,13 +24,13 @@ export const signUpRows: ServiceRows = {
   "customer-members": [
     // A birthday is required.
     {
-      change: { endpoints, refuses: (one) => !hasInvalidPhone(one), responses: [problem(422)] },
+      change: { operations, refuses: (one) => !hasInvalidPhone(one), responses: [problem(422)] },
       expect: { calls: issuing, end: "validation" },
     },
-    { change: { endpoints, customer: ({ name: _, ...customer }) => customer }, expect: asUsual },
+    { change: { operations, customer: ({ name: _, ...customer }) => customer }, expect: asUsual },
     {
       change: {
-        endpoints: cards,
+        operations: cards,
         member: "customer",
         values: [{ id: "cus_1", phone: null, tags: [] }],
       },
@@ -42,7 +42,7 @@ export const signUpRows: ServiceRows = {
     // The client sends no null and no empty text.
     {
       change: {
-        endpoints,
+        operations,
         refuses: ({ body }) => Object.values(body["customer"]).includes(null),
         responses: [problem(422)],
       },
@@ -50,7 +50,7 @@ export const signUpRows: ServiceRows = {
     },
     {
       change: {
-        endpoints,
+        operations,
         refuses: ({ body }) => Object.values(body["customer"]).includes(""),
         responses: [problem(422)],
       },
@@ -58,7 +58,7 @@ export const signUpRows: ServiceRows = {
     },
     {
       change: {
-        endpoints,
+        operations,
         refuses: ({ body }) => JSON.stringify(body).includes('" "'),
         responses: [problem(400)],
       },
@@ -70,7 +70,7 @@ export const signUpRows: ServiceRows = {
     // Only numbers in E.164 are accepted.
     {
       change: {
-        endpoints,
+        operations,
         refuses: ({ body }) => /^\d+ /.test(body["customer"].phone),
         responses: [problem(422)],
       },
@@ -79,7 +79,7 @@ export const signUpRows: ServiceRows = {
     // Every number is accepted.
     {
       change: {
-        endpoints,
+        operations,
         customer: (customer) =>
           customer["phone"] === invalidPhone ? { ...customer, phone: "+48600000012" } : customer,
       },
@@ -89,32 +89,32 @@ export const signUpRows: ServiceRows = {
 
   "customer-match": [
     {
-      change: { endpoints: cards, member: "customerId", values: ["cus_of_card"] },
+      change: { operations: cards, member: "customerId", values: ["cus_of_card"] },
       expect: asUsual,
     },
     // Addresses are compared letter by letter.
     {
       change: {
-        endpoints,
+        operations,
         customer: (customer) =>
           "email" in customer ? { ...customer, email: `x-${customer["email"]}` } : customer,
       },
       expect: asUsual,
     },
     {
-      change: { endpoints, anotherKey: problem(409) },
+      change: { operations, anotherKey: problem(409) },
       expect: { calls: ["signUpUnderAnotherKey"], end: "conflict" },
     },
   ],
 
   "another-key": [
     {
-      change: { endpoints, anotherKey: problem(422) },
+      change: { operations, anotherKey: problem(422) },
       expect: { calls: ["signUpUnderAnotherKey"], end: "validation" },
     },
     // The customer gets the card that they have.
     {
-      change: { endpoints, sameBy: "phone", firstStatus: 201, responses: [{ status: 200 }] },
+      change: { operations, sameBy: "phone", firstStatus: 201, responses: [{ status: 200 }] },
       expect: asUsual,
     },
   ],
@@ -122,7 +122,7 @@ export const signUpRows: ServiceRows = {
   "customer-blanks": [
     {
       change: {
-        endpoints: ["getConsent"],
+        operations: ["getConsent"],
         member: "customer",
         values: [{ id: "cus_1", name: "Overwritten", phone: "+48600000000" }],
       },
@@ -131,7 +131,7 @@ export const signUpRows: ServiceRows = {
     // A customer with a phone gets no address.
     {
       change: {
-        endpoints,
+        operations,
         customer: (customer) =>
           "phone" in customer ? { ...customer, email: undefined } : customer,
       },
@@ -143,7 +143,7 @@ export const signUpRows: ServiceRows = {
     // Marketing consent has to be confirmed first.
     {
       change: {
-        endpoints,
+        operations,
         customer: (customer) => ({ ...customer, consents: { privacy: { version: "2026-01" } } }),
       },
       expect: asUsual,
@@ -152,24 +152,24 @@ export const signUpRows: ServiceRows = {
 
   "archived-templates": [
     {
-      change: { endpoints, refuses: isArchived, responses: [problem(403)] },
+      change: { operations, refuses: isArchived, responses: [problem(403)] },
       expect: { calls: ["archivedTemplate"], end: "forbidden" },
     },
     {
-      change: { endpoints, refuses: isArchived, responses: [problem(409)] },
+      change: { operations, refuses: isArchived, responses: [problem(409)] },
       expect: { calls: ["archivedTemplate"], end: "conflict" },
     },
     {
-      change: { endpoints, refuses: isArchived, responses: [problem(410)] },
+      change: { operations, refuses: isArchived, responses: [problem(410)] },
       expect: { calls: ["archivedTemplate"], end: "rejected" },
     },
     {
-      change: { endpoints, refuses: isArchived, responses: [problem(422)] },
+      change: { operations, refuses: isArchived, responses: [problem(422)] },
       expect: { calls: ["archivedTemplate"], end: "validation" },
     },
     // An archived template still issues cards.
     {
-      change: { endpoints, request: ({ path }) => ({ path: path.replace("archived", "club") }) },
+      change: { operations, request: ({ path }) => ({ path: path.replace("archived", "club") }) },
       expect: { calls: ["archivedTemplate"], end: "value" },
     },
   ],
@@ -181,6 +181,9 @@ export const signUpRows: ServiceRows = {
       expect: { calls: ["archivedTemplate", "unknownCard"], end: "validation" },
     },
     // The form is checked before the idempotency key.
-    { change: { endpoints, refuses: hasInvalidPhone, responses: [problem(422)] }, expect: asUsual },
+    {
+      change: { operations, refuses: hasInvalidPhone, responses: [problem(422)] },
+      expect: asUsual,
+    },
   ],
 };

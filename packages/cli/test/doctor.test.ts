@@ -3,8 +3,8 @@ import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { stripVTControlCharacters } from "node:util";
-import { endpoints } from "@loyalty-cards/openapi/endpoints";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
+import { operations } from "@loyalty-cards/openapi/operations";
 import { createFolder, listen } from "@loyalty-cards/testing/resources";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ServiceCheck } from "../src/doctor/checks.ts";
@@ -339,7 +339,7 @@ describe("doctor", () => {
     [
       "braces",
       () => `/${"{".repeat(200_000)}`,
-      Object.values(endpoints).map(({ method, path }) => `${method} ${path}`),
+      Object.values(operations).map(({ method, path }) => `${method} ${path}`),
     ],
   ])(
     "names the operations that a document with %s does not have",

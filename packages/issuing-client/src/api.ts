@@ -47,7 +47,7 @@ export function createApi<Paths extends object>(settings: Settings): Api<Paths> 
     const ownKey = callSettings.headers["idempotency-key"];
     if (ownKey !== undefined) parseIdempotencyKey(ownKey);
     const call: Call<Response> = {
-      endpoint: "api",
+      operation: "api",
       method,
       path: url.slice(callSettings.service.baseUrl.length),
       contentType,

@@ -64,7 +64,7 @@ export function toResponseError(
   const end = hint === undefined ? "." : `: ${hint}`;
   const hasKey = facts.idempotencyKey !== undefined;
   const mayStillRun = facts.outcome === "unknown" && isConflict(status, hasKey);
-  return new IssuingError(`The service responded ${status} to ${call.endpoint}${end}`, {
+  return new IssuingError(`The service responded ${status} to ${call.operation}${end}`, {
     ...facts,
     code,
     status,
@@ -113,9 +113,9 @@ function formatHint(
   return isOfService ? missing : `are address and port of baseUrl right? Or ${missing}`;
 }
 
-function describeUnknownId({ endpoint, id = "" }: Call, baseUrl: string): string {
+function describeUnknownId({ operation, id = "" }: Call, baseUrl: string): string {
   const quoted = JSON.stringify(id.slice(0, 100)); // a longer id is text that was pasted by mistake
-  return endpoint === "issueCard"
+  return operation === "issueCard"
     ? `template ${quoted} does not exist or is archived. Copy the id of a template from the service's console at ${baseUrl}.`
     : `card ${quoted} does not exist. Is it a card of the service at ${baseUrl}?`;
 }

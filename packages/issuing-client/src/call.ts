@@ -1,5 +1,5 @@
 /** A call of the client: what it sends, how its response is read, and what it reports. */
-import type { EndpointId } from "@loyalty-cards/openapi/endpoints";
+import type { OperationId } from "@loyalty-cards/openapi/operations";
 import type { IssuingErrorCode } from "./errors.ts";
 import type { Reading, UsableResponse } from "./response.ts";
 import type { EarlierAttempts } from "./retry.ts";
@@ -10,7 +10,7 @@ export interface Call<Value = unknown> extends Pick<HttpRequest, "method" | "pat
    * Its `operationId`, which is also the name of the client's method; `api` for every call through
    * `client.api`.
    */
-  endpoint: EndpointId | "api";
+  operation: OperationId | "api";
   contentType?: string | undefined;
   /** The id in the path. */
   id?: string;
@@ -57,7 +57,7 @@ export type CallEvent =
  */
 export type ClientEvent = CallEvent & {
   /** The method of the client that was called; `api` for every call through `client.api`. */
-  operation: EndpointId | "api";
+  operation: OperationId | "api";
   callId: number;
 };
 

@@ -5,7 +5,7 @@
 import { textsOfNoValue } from "@loyalty-cards/internal/format";
 import { withIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
-import type { EndpointId } from "@loyalty-cards/openapi/endpoints";
+import type { OperationId } from "@loyalty-cards/openapi/operations";
 import { type Api, createApi, type paths } from "./api.ts";
 import { configurationError, describeNoText, unknownMember, unknownOption } from "./errors.ts";
 import { createIssueCard, createIssuingSteps } from "./issue-card.ts";
@@ -181,23 +181,23 @@ export function createIssuingClient<Paths extends object = paths>(
   const settings = parseOptions(options);
   let api: Api<Paths> | undefined;
 
-  /** Calls an endpoint of one card. */
+  /** Calls an operation of one card. */
   async function callCard<Value>(
-    endpoint: EndpointId,
+    operation: OperationId,
     cardId: string,
     { options, ...content }: CallContent<Value> & { options: CallOptions | undefined },
   ): Promise<Value> {
     const call = createCall(
-      endpoint,
+      operation,
       parseId("card id", cardId, " Pass card.id. Await the call that returns the card."),
       content,
     );
-    requireKnownNames(endpoint, options ?? {}, callOptionNames, unknownOption);
+    requireKnownNames(operation, options ?? {}, callOptionNames, unknownOption);
     return send(call, parseCallOptions(options, settings));
   }
 
-  // The compiler reports an endpoint without a method.
-  const client: IssuingClient<Paths> & Record<EndpointId, unknown> = {
+  // The compiler reports an operation without a method.
+  const client: IssuingClient<Paths> & Record<OperationId, unknown> = {
     issueCard: createIssueCard(settings),
     getCard: (cardId, options) =>
       callCard("getCard", cardId, { read: readCard<FieldValues>, options }),

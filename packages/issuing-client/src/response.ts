@@ -3,7 +3,7 @@
  * or why there is none.
  */
 import type { Result } from "@loyalty-cards/internal/result";
-import type { EndpointId } from "@loyalty-cards/openapi/endpoints";
+import type { OperationId } from "@loyalty-cards/openapi/operations";
 import type {
   ConsentState,
   FieldValues,
@@ -36,7 +36,7 @@ export const isRedirect = (status: number): boolean => status >= 300 && status <
  */
 export function readResponse(
   response: HttpResponse,
-  endpoint: EndpointId | "api",
+  operation: OperationId | "api",
   nowMs: number,
 ): AttemptResult {
   const { status } = response;
@@ -47,7 +47,7 @@ export function readResponse(
     );
   if (!(status >= 200 && status < 600))
     return unusable(status, `the invalid status ${status}.`, { isRetryable: true });
-  return status >= 400 ? readError(response, nowMs) : readSuccess(response, endpoint);
+  return status >= 400 ? readError(response, nowMs) : readSuccess(response, operation);
 }
 
 /** The status of an error is enough when its body cannot be read. */
@@ -59,7 +59,7 @@ function readError(response: HttpResponse, nowMs: number): AttemptResult {
   return { value: { status, header, headers, text, json: parseJson(text), retryAfterMs } };
 }
 
-function readSuccess(response: HttpResponse, endpoint: EndpointId | "api"): AttemptResult {
+function readSuccess(response: HttpResponse, operation: OperationId | "api"): AttemptResult {
   const { status, header, headers, body } = response;
   if (body.failure !== undefined) return body;
   const text = withoutByteOrderMark(body.value);
@@ -69,7 +69,7 @@ function readSuccess(response: HttpResponse, endpoint: EndpointId | "api"): Atte
     return unusable(status, "an HTML page. Is baseUrl the address of the service?", {
       isRetryable: true,
     });
-  if (json === undefined && !isUsableWithoutJson(usable, endpoint))
+  if (json === undefined && !isUsableWithoutJson(usable, operation))
     return unusable(status, "a body that is not JSON.", { isRetryable: true });
   if (!isDecodedCorrectly(header, text))
     return unusable(status, "a body whose charset is not UTF-8.");
@@ -82,11 +82,11 @@ const withoutByteOrderMark = (text: string) => (text.startsWith("\ufeff") ? text
 
 function isUsableWithoutJson(
   { status, header, text }: UsableResponse,
-  endpoint: EndpointId | "api",
+  operation: OperationId | "api",
 ): boolean {
-  if (endpoint === "api") return text === "" || !/json/i.test(header("content-type") ?? "json");
+  if (operation === "api") return text === "" || !/json/i.test(header("content-type") ?? "json");
   // The specification does not show the response to setConsent (spec 4.5); readCard reports a 202.
-  return endpoint === "setConsent" || status === 202;
+  return operation === "setConsent" || status === 202;
 }
 
 /**

@@ -3,7 +3,7 @@
  */
 import { notify } from "@loyalty-cards/internal/reporting";
 import type { Result } from "@loyalty-cards/internal/result";
-import { type EndpointId, endpoints } from "@loyalty-cards/openapi/endpoints";
+import { type OperationId, operations } from "@loyalty-cards/openapi/operations";
 import { readApiKey } from "./api-key.ts";
 import type { Call, CallEnd, CallEvent, ResponseMeta } from "./call.ts";
 import { type CallFacts, toFailureError, toResponseError } from "./call-error.ts";
@@ -16,18 +16,18 @@ import { describeMissing } from "./runtime.ts";
 import { type AttemptFailure, type HttpRequest, notSent } from "./transport.ts";
 
 /**
- * Creates the call of an endpoint.
+ * Creates the call of an operation.
  * @param id the id in the path.
  * @param content `query` begins with `?`; `body` is JSON.
  */
 export function createCall<Value>(
-  endpoint: EndpointId,
+  operation: OperationId,
   id: string,
   { query = "", ...content }: CallContent<Value>,
 ): Call<Value> {
-  const { method, path } = endpoints[endpoint];
+  const { method, path } = operations[operation];
   return {
-    endpoint,
+    operation,
     method,
     path: `/api/v1${path.replace(/\{\w+\}/, encodeURIComponent(id))}${query}`, // spec 9
     contentType: content.body === undefined ? undefined : "application/json",
@@ -39,7 +39,7 @@ export function createCall<Value>(
 /** What a method decides about its call. */
 export type CallContent<Value> = Omit<
   Call<Value>,
-  "endpoint" | "method" | "path" | "contentType" | "id"
+  "operation" | "method" | "path" | "contentType" | "id"
 > & { query?: string };
 
 /** Shared by all clients, so that a listener of several clients can distinguish their calls. */
@@ -55,13 +55,12 @@ interface Progress {
  * @throws {IssuingError}; the `reason` of the caller's signal.
  */
 export async function send<Value>(call: Call<Value>, settings: CallSettings): Promise<Value> {
-  const { endpoint, idempotencyKey } = call;
+  const { operation, idempotencyKey } = call;
   const { clock, signal, onEvent, onResponse, service } = settings;
   const callId = ++lastCallId;
   const startedAtMs = clock.monotonicMs();
   const getDurationMs = () => Math.round(clock.monotonicMs() - startedAtMs);
-  const emit = (event: CallEvent) =>
-    onEvent && notify(onEvent, { callId, operation: endpoint, ...event });
+  const emit = (event: CallEvent) => onEvent && notify(onEvent, { callId, operation, ...event });
 
   const progress: Progress = { state: createState(call, settings) };
   try {
@@ -96,7 +95,7 @@ async function attemptUntilEnd(
   settings: CallSettings,
   { progress, emit }: { progress: Progress; emit: (event: CallEvent) => void },
 ): Promise<AttemptResult> {
-  const { endpoint, method } = call;
+  const { operation, method } = call;
   const { clock } = settings;
   const apiKey = await getApiKey(settings);
   if (apiKey.failure !== undefined) return apiKey;
@@ -107,7 +106,7 @@ async function attemptUntilEnd(
     emit({ type: "attempt", attempt: attempts, method });
     if (!canAttempt(settings)) break; // the listener can abort the call, and use up its time
     progress.state = { ...progress.state, attempts };
-    result = await attempt(request, endpoint, settings);
+    result = await attempt(request, operation, settings);
     const { state, end, delayMs } = decideNext(progress.state, result, clock.monotonicMs());
     progress.state = state;
     if (end !== undefined) return result;
@@ -138,7 +137,7 @@ function exceedLimit(
 /** Sends the request once, within the time limit of an attempt and the deadline. */
 async function attempt(
   request: HttpRequest,
-  endpoint: Call["endpoint"],
+  operation: Call["operation"],
   settings: CallSettings,
 ): Promise<AttemptResult> {
   const { service, clock, signal, timeoutMs, endsAtMs } = settings;
@@ -152,7 +151,7 @@ async function attempt(
     signal,
   });
   if (received.failure !== undefined) return received;
-  return readResponse(received.value, endpoint, clock.now());
+  return readResponse(received.value, operation, clock.now());
 }
 
 /** Why an attempt is repeated. */
@@ -169,7 +168,7 @@ function readValue<Value>(
   call: Call<Value>,
   context: { facts: CallFacts; baseUrl: string },
 ): Value {
-  if (response.status >= 400 && call.endpoint !== "api")
+  if (response.status >= 400 && call.operation !== "api")
     throw toResponseError(response, call, context);
   const reading = call.read(response);
   if (reading.failure === undefined) return reading.value;
@@ -212,7 +211,7 @@ function missKey(what: string): { failure: AttemptFailure } {
  * Adds the headers that every request has. They replace the caller's; its user-agent is appended.
  */
 function createRequest(
-  { endpoint, method, path, contentType, body, idempotencyKey }: Call,
+  { operation, method, path, contentType, body, idempotencyKey }: Call,
   { userAgent, headers: ownHeaders }: CallSettings,
   apiKey: string,
 ): HttpRequest {
@@ -222,7 +221,7 @@ function createRequest(
     "user-agent": program === undefined ? userAgent : `${userAgent} ${program}`,
     authorization: `Bearer ${apiKey}`, // spec 5.1
   };
-  if (endpoint !== "api") headers["accept"] = "application/json, application/problem+json";
+  if (operation !== "api") headers["accept"] = "application/json, application/problem+json";
   if (contentType !== undefined) headers["content-type"] = contentType;
   if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey;
   return { method, path, headers, body };

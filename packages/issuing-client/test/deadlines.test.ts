@@ -4,9 +4,9 @@ import { getEventListeners } from "node:events";
 import {
   card,
   catchIssuingError,
-  endpointCalls,
   json,
   networkError,
+  operationCalls,
   type Script,
   scripted,
   signUp,
@@ -348,7 +348,7 @@ const positive = fc.oneof(
   { weight: 5, arbitrary: fc.integer({ min: 1, max: 20_000 }) },
 );
 const randomCase = fc.record({
-  call: fc.constantFrom(...Object.values(endpointCalls)),
+  call: fc.constantFrom(...Object.values(operationCalls)),
   scenarios: fc.array(scenario, { minLength: 1, maxLength: 6 }),
   maxRetries: fc.integer({ min: 0, max: 5 }),
   timeoutMs: positive,

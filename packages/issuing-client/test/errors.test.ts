@@ -5,11 +5,11 @@
 import { inspect } from "node:util";
 import {
   catchIssuingError,
-  endpointCalls,
   issueScripted,
   json,
   networkError,
   openWebsite,
+  operationCalls,
   readText,
   type Script,
   scripted,
@@ -189,7 +189,7 @@ describe("the message of a 404", () => {
     expect(readText(await catchIssuingError(noTemplate))).toBe(
       `The service responded 404 to issueCard: template "tpl_typo" does not exist or is archived. Copy the id of a template from the service's console at ${service.baseUrl}.`,
     );
-    const { issueCard: _, ...calls } = endpointCalls;
+    const { issueCard: _, ...calls } = operationCalls;
     for (const [name, call] of Object.entries(calls)) {
       expect(readText(await catchIssuingError(call(client)))).toBe(
         `The service responded 404 to ${name}: card "card_1" does not exist. Is it a card of the service at ${service.baseUrl}?`,
@@ -352,7 +352,7 @@ describe("the stack of an error", () => {
     return await call(client, options);
   }
 
-  const calls = Object.values(endpointCalls);
+  const calls = Object.values(operationCalls);
   const [issue] = calls;
   const never = () => new Promise<Response>(() => {});
   const three = (create: () => Script) => () => Array.from({ length: 3 }, create);

@@ -7,8 +7,8 @@ import {
   anySuccess,
   card,
   catchIssuingError,
-  endpointCalls,
   json,
+  operationCalls,
   scripted,
   signUp,
 } from "@loyalty-cards/testing/scripted-client";
@@ -32,7 +32,7 @@ const callApi = (client: IssuingClient, method: string, init: object = {}) =>
   )[method]?.("/passes/{id}", { params, ...init });
 
 const calls: Record<string, (client: IssuingClient) => Promise<unknown>> = {
-  ...endpointCalls,
+  ...operationCalls,
   "client.api.GET": (client) => client.api.GET("/passes/{id}", { params }),
   "client.api.PUT": (client) =>
     client.api.PUT("/passes/{id}/consent", { params, body: { marketing: false } }),

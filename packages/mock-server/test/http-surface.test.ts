@@ -3,8 +3,8 @@
  * follows.
  */
 
-import { endpoints } from "@loyalty-cards/openapi/endpoints";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
+import { operations } from "@loyalty-cards/openapi/operations";
 import {
   openShop,
   receiveEveryEvent,
@@ -16,7 +16,7 @@ import { describe, expect, it } from "vitest";
 import { createMockService } from "../src/index.ts";
 
 const issuePath = `/api/v1/templates/${shopTemplate.id}/passes`;
-const requests = Object.values(endpoints).map(({ method, path, hasBody }) => ({
+const requests = Object.values(operations).map(({ method, path, hasBody }) => ({
   method,
   path: `/api/v1${path.replace("{templateId}", shopTemplate.id).replace("{id}", "card_1")}`,
   hasBody,

@@ -31,8 +31,8 @@ interface BullmqQueue {
 /** How long events are remembered, and the number of attempts. */
 export interface BullmqInboxOptions extends ReportOptions {
   /**
-   * The service or endpoint that sends the events. Default `""`. Events of two sources are never
-   * duplicates of each other.
+   * The service that sends the events, or the endpoint that receives them. Default `""`. Events of
+   * two sources are never duplicates of each other.
    */
   source?: string;
   /**

@@ -36,8 +36,8 @@ export interface PgBossInboxOptions extends ReportOptions {
   /** A queue for events only, created before with the policy `standard`. */
   queue: string;
   /**
-   * The service or endpoint that sends the events. Default `""`. Events of two sources are never
-   * duplicates of each other.
+   * The service that sends the events, or the endpoint that receives them. Default `""`. Events of
+   * two sources are never duplicates of each other.
    */
   source?: string;
   /**

@@ -4,8 +4,8 @@
  */
 import { existsSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
-import { endpoints } from "@loyalty-cards/openapi/endpoints";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
+import { operations } from "@loyalty-cards/openapi/operations";
 import type { ReceiverOutcome } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
 import { reasons } from "../../../packages/webhook-verify/src/reasons.ts";
@@ -153,7 +153,7 @@ it("every clause of the specification that a file cites has its anchor", () => {
 
 it("the specification has a row for each operation and each event type of openapi.yaml", () => {
   const page = readFromRoot("docs/specification.md");
-  const rows = Object.values(endpoints).map(({ method, path }) => `| ${method} | \`${path}\` |`);
+  const rows = Object.values(operations).map(({ method, path }) => `| ${method} | \`${path}\` |`);
   const missing = [
     ...rows,
     ...Object.keys(openapi.webhooks).map((type) => `| \`${type}\` |`),

@@ -7,7 +7,7 @@ import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { expect, it } from "vitest";
-import { type Json, listEndpoints, recordIn, resolved } from "../document.ts";
+import { type Json, listOperations, recordIn, resolved } from "../document.ts";
 
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
@@ -37,7 +37,7 @@ it.each(bodies)("has examples that match the schema of $where", ({ where, node }
 });
 
 it("has examples of problems with the status of their response", () => {
-  for (const { operation } of listEndpoints(openapi)) {
+  for (const { operation } of listOperations(openapi)) {
     for (const [status, response] of Object.entries(recordIn(operation, "responses"))) {
       const problem = recordIn(
         recordIn(resolved(openapi, response), "content"),

@@ -7,7 +7,7 @@ import { readBounded } from "@loyalty-cards/internal/bounded-body";
 import { formatErrorLink } from "@loyalty-cards/internal/errors";
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
-import { endpoints } from "@loyalty-cards/openapi/endpoints";
+import { operations } from "@loyalty-cards/openapi/operations";
 import type { Context } from "../command.ts";
 import { CommandError, describeNoResponse, exitCodes, toSentence } from "../command-error.ts";
 import { readApiKey, readBaseUrl, requireKeyOfAddress } from "../configuration.ts";
@@ -249,7 +249,7 @@ function checkContract({ status, url, bytes }: Received): CheckResult {
       ([served, item]) =>
         toShape(served).endsWith(toShape(path)) && method.toLowerCase() in (item ?? {}),
     );
-  const missing = Object.values(endpoints).filter((endpoint) => !isServed(endpoint));
+  const missing = Object.values(operations).filter((operation) => !isServed(operation));
   if (missing.length === 0) return passed("has every operation");
   return failed(
     `the service's document has no ${missing.map(({ method, path }) => `${method} ${path}`).join(", ")}`,

@@ -7,7 +7,7 @@ import {
   anySuccess,
   card,
   catchIssuingError,
-  endpointCalls,
+  operationCalls,
   signUp,
   template,
 } from "@loyalty-cards/testing/scripted-client";
@@ -334,10 +334,10 @@ describe.each(transports)("over %s", (_name, transport) => {
       response.writeHead(statuses.shift() ?? 200, { "content-type": "application/json" });
       response.end(JSON.stringify(anySuccess));
     }, transport);
-    for (const call of Object.values(endpointCalls)) await call(client);
+    for (const call of Object.values(operationCalls)) await call(client);
     const params = { path: { id: "card_1" } };
     await client.api.GET("/passes/{id}", { params });
-    expect(userAgents.splice(0)).toEqual(Array(Object.keys(endpointCalls).length + 2).fill(own));
+    expect(userAgents.splice(0)).toEqual(Array(Object.keys(operationCalls).length + 2).fill(own));
 
     const shop = createClient(baseUrl, { ...transport, userAgent: "my-shop/1.2 (staging)" });
     await shop.getCard("card_1");

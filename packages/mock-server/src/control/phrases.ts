@@ -1,5 +1,5 @@
 /** What a row of the traffic says: one phrase for a request, an event, or an action. */
-import type { EndpointId } from "@loyalty-cards/openapi/endpoints";
+import type { OperationId } from "@loyalty-cards/openapi/operations";
 import { formatPoints } from "../domain/cards.ts";
 import { toWalletTitle } from "../domain/context.ts";
 import type { Action, EventType, TrafficRequest } from "../domain/state.ts";
@@ -21,7 +21,7 @@ export function describeRequest(
   return [delay, done].filter(Boolean).join("; ");
 }
 
-const describeResult: Record<EndpointId, (result: never) => string> = {
+const describeResult: Record<OperationId, (result: never) => string> = {
   issueCard: () => "new card",
   getCard: ({ loyaltyBalance, loyaltyTier }: { loyaltyBalance: number; loyaltyTier: Tier }) =>
     `${formatPoints(loyaltyBalance)} points${loyaltyTier === null ? "" : `, ${loyaltyTier}`}`,
@@ -41,14 +41,14 @@ const lostResponses: Record<string, string> = {
 };
 
 /** What the service did although the app did not see it. */
-const effects: Partial<Record<EndpointId, string>> = {
+const effects: Partial<Record<OperationId, string>> = {
   issueCard: "the card exists",
   setConsent: "the consent is stored",
 };
 
-function describeFault(operation: EndpointId | undefined, { kind, phase }: RequestFault): string {
+function describeFault(operation: OperationId | undefined, { kind, phase }: RequestFault): string {
   const seen = lostResponses[kind] ?? "injected fault";
-  const effect = phase === "before" ? "nothing was done" : effects[operation as EndpointId];
+  const effect = phase === "before" ? "nothing was done" : effects[operation as OperationId];
   return effect === undefined ? seen : `${seen}; ${effect}`;
 }
 

@@ -2,14 +2,14 @@
  * The API: its routes, the middleware that a request passes (the body, authentication, earlier
  * requests), the OpenAPI document, and the 404 of paths that do not exist.
  */
-import { type EndpointId, endpoints } from "@loyalty-cards/openapi/endpoints";
+import { type OperationId, operations } from "@loyalty-cards/openapi/operations";
 import type { Backend } from "../backend/backend.ts";
 import { apiKeyNames } from "../domain/api-keys.ts";
 import type { Domain } from "../domain/context.ts";
 import { findKeyRecord } from "../domain/issue-card.ts";
 import { createProblem } from "../domain/problem.ts";
 import { type App, createNotFound, type Middleware, respond } from "./app.ts";
-import { handlers } from "./endpoints.ts";
+import { handlers } from "./handlers.ts";
 import { injectFaults } from "./injected-faults.ts";
 import { jsonReply, problemReply } from "./reply.ts";
 import { parseJson, readText } from "./request.ts";
@@ -25,13 +25,13 @@ export function addApi(app: App, backend: Backend): void {
     injectFaults(domain),
     parseBody,
   ];
-  for (const [name, { method, path, hasBody }] of Object.entries(endpoints)) {
-    const endpointId = name as EndpointId;
-    const handle = handlers[endpointId];
+  for (const [name, { method, path, hasBody }] of Object.entries(operations)) {
+    const operationId = name as OperationId;
+    const handle = handlers[operationId];
     app.on(
       method,
       `/api/v1${path.replace(/\{\w+\}/, ":id")}`,
-      logRequests(backend, endpointId),
+      logRequests(backend, operationId),
       // The body is read before the key is checked, because the log has the body of a 401 too.
       ...(hasBody ? [readBody] : []),
       ...middleware,

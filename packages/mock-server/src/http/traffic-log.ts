@@ -1,6 +1,6 @@
 /** The log of the requests: what each sent, what it got, and warnings about it. */
 import { copyStart } from "@loyalty-cards/internal/format";
-import type { EndpointId } from "@loyalty-cards/openapi/endpoints";
+import type { OperationId } from "@loyalty-cards/openapi/operations";
 import type { Backend } from "../backend/backend.ts";
 import type { Domain } from "../domain/context.ts";
 import type { Call, Middleware } from "./app.ts";
@@ -14,11 +14,11 @@ const maxPathLength = 2_000;
 const maxBodyLength = 65_536;
 
 export const logRequests =
-  (backend: Backend, endpointId: EndpointId): Middleware =>
+  (backend: Backend, operationId: OperationId): Middleware =>
   async (c, next) => {
     const startedMs = performance.now();
     const entry = createEntry(backend, c);
-    entry.operation = endpointId;
+    entry.operation = operationId;
     c.set("entry", entry);
     await next();
     // After a reset the request is not one of the test that runs now.
@@ -27,7 +27,7 @@ export const logRequests =
     addEntry(backend, entry, c.env.reply);
   };
 
-/** Logs a request that reaches no endpoint, such as one to a path that does not exist. */
+/** Logs a request that reaches no operation, such as one to a path that does not exist. */
 export const logUnrouted = (backend: Backend, c: Call, reply: Reply): void =>
   addEntry(backend, createEntry(backend, c), reply);
 

@@ -9,7 +9,7 @@ import {
   isIssuingError,
 } from "@loyalty-cards/issuing-client";
 import { listen } from "@loyalty-cards/testing/resources";
-import { endpointCalls, template } from "@loyalty-cards/testing/scripted-client";
+import { operationCalls, template } from "@loyalty-cards/testing/scripted-client";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import { setupServer } from "msw/node";
@@ -17,7 +17,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { mockHandlers } from "../../src/adapters/msw.ts";
 import { startMockServer } from "../../src/adapters/node.ts";
 import { createMockService, type MockService, scaledClock } from "../../src/index.ts";
-import { endpointRows, rows, type Shop } from "./service-rows.ts";
+import { operationRows, rows, type Shop } from "./service-rows.ts";
 
 interface OpenService {
   service: MockService;
@@ -95,6 +95,6 @@ describe.each(Object.entries(ways))("%s", (_way, open) => {
 });
 
 it("has a row for each operation of the service", () => {
-  const titles = endpointRows.map(({ title }) => title.split(" ")[0]);
-  expect(titles.sort()).toEqual(Object.keys(endpointCalls).sort());
+  const titles = operationRows.map(({ title }) => title.split(" ")[0]);
+  expect(titles.sort()).toEqual(Object.keys(operationCalls).sort());
 });

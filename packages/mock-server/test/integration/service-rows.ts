@@ -7,7 +7,7 @@ import type {
   IssuingClient,
   IssuingClientOptions,
 } from "@loyalty-cards/issuing-client";
-import { endpointCalls, signUp, template } from "@loyalty-cards/testing/scripted-client";
+import { operationCalls, signUp, template } from "@loyalty-cards/testing/scripted-client";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { expect } from "vitest";
 import type { FaultInput, MockService } from "../../src/index.ts";
@@ -43,7 +43,7 @@ export interface Row {
 
 const fivePurchases = [1, 2, 3, 4, 5];
 
-export const endpointRows: Row[] = [
+export const operationRows: Row[] = [
   {
     title: "issueCard returns the card with its address and the values of the form",
     run: issue,
@@ -97,7 +97,7 @@ export const endpointRows: Row[] = [
   },
 ];
 
-const operations = Object.entries(endpointCalls);
+const operations = Object.entries(operationCalls);
 
 const errorRows: Row[] = [
   ...operations.map(
@@ -291,4 +291,4 @@ const deliveryRows: Row[] = [
   },
 ];
 
-export const rows = [...endpointRows, ...errorRows, ...retryRows, ...deliveryRows];
+export const rows = [...operationRows, ...errorRows, ...retryRows, ...deliveryRows];

@@ -16,9 +16,9 @@ export interface SqliteInboxOptions extends ReportOptions {
    */
   file: string;
   /**
-   * The service or endpoint that sends the events. Default `""`. Events of two sources are never
-   * duplicates of each other, and each inbox processes, lists and counts the events of its own
-   * source only.
+   * The service that sends the events, or the endpoint that receives them. Default `""`. Events of
+   * two sources are never duplicates of each other, and each inbox processes, lists and counts the
+   * events of its own source only.
    */
   source?: string;
   /**

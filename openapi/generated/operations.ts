@@ -1,7 +1,7 @@
 /** Generated from openapi.yaml by `npm run generate`. Do not edit. */
 
-/** The endpoints of the API, by their operationId: method, path below `/api/v1`, whether the request has a body, status of success. */
-export const endpoints = {
+/** The operations of the API, by their operationId: method, path below `/api/v1`, whether the request has a body, status of success. */
+export const operations = {
   "issueCard": {
     "method": "POST",
     "path": "/templates/{templateId}/passes",
@@ -34,5 +34,5 @@ export const endpoints = {
   }
 } as const;
 
-/** The operationId of an endpoint. */
-export type EndpointId = keyof typeof endpoints;
+/** The operationId of an operation. */
+export type OperationId = keyof typeof operations;

@@ -1,5 +1,5 @@
 /** What the service does with a request to the API (spec 4), after the middleware of `api`. */
-import type { EndpointId } from "@loyalty-cards/openapi/endpoints";
+import type { OperationId } from "@loyalty-cards/openapi/operations";
 import { isConsentChange } from "@loyalty-cards/openapi/validators";
 import { issuedVia } from "../domain/api-keys.ts";
 import { toCard } from "../domain/cards.ts";
@@ -15,7 +15,7 @@ import { parseLimit } from "./request.ts";
 
 type Handler = (domain: Domain, c: Call) => Reply;
 
-export const handlers: Record<EndpointId, Handler> = {
+export const handlers: Record<OperationId, Handler> = {
   issueCard(domain, c) {
     const { entry, apiKeyKind, body } = c.var;
     const { result, isReplay, warnings } = issueCard(domain, {
