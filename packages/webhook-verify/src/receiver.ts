@@ -153,28 +153,31 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
     reception: Reception,
   ): Promise<ReceiverResponse> {
     const request = checkRequest(head, settings);
-    if (request.failure !== undefined) return refuse(request.failure, reception);
+    if (request.failure !== undefined) return respondToRefusal(request.failure, reception);
     const { nowMs, signature, limits } = request.value;
     const header = checkHeader(signature, nowMs, toleranceSeconds);
-    if (header.failure !== undefined) return refuse(header.failure, reception);
+    if (header.failure !== undefined) return respondToRefusal(header.failure, reception);
     const body = await readBody(reader, limits);
-    if (body.failure !== undefined) return refuse(body.failure, reception);
+    if (body.failure !== undefined) return respondToRefusal(body.failure, reception);
     // The service delivers again what was too late, so it must not be accepted.
-    if (reception.hasTimedOut) return refuse({ reason: "timeout" }, reception);
+    if (reception.hasTimedOut) return respondToRefusal({ reason: "timeout" }, reception);
     const unverified = { header: header.value, body: body.value, nowMs };
     reception.stage = { name: "loading-secret" };
     const match = await verifyWithSecrets(unverified, secrets);
-    if (match.failure !== undefined) return refuse(match.failure, reception);
-    if (reception.hasTimedOut) return refuse({ reason: "timeout" }, reception);
-    const verified = describeDelivery(head, unverified, match.value, reception);
+    if (match.failure !== undefined) return respondToRefusal(match.failure, reception);
+    if (reception.hasTimedOut) return respondToRefusal({ reason: "timeout" }, reception);
+    const verified = createVerifiedDelivery(head, unverified, match.value, reception);
     if (verified.unexpectedData.length > 0)
       reporter.logUnexpectedData(verified.event, verified.unexpectedData);
     reception.stage = { name: "handling", facts: verified.facts };
-    return toResponse(verified, await handleUnlessDuplicate(verified, settings));
+    return respondAfterHandling(verified, await handleUnlessDuplicate(verified, settings));
   }
 
   /** Accepts the delivery with 204. After 503 the service delivers again. */
-  function toResponse(verified: VerifiedDelivery, end: HandlingOutcome): ReceiverResponse {
+  function respondAfterHandling(
+    verified: VerifiedDelivery,
+    end: HandlingOutcome,
+  ): ReceiverResponse {
     const { event, reception } = verified;
     if ("error" in end) reporter.logHandlerError(event, end.error, deliversAgain);
     if (end.outcome === "failed" || end.outcome === "in-progress")
@@ -210,16 +213,16 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
     const { stage } = reception;
     switch (stage.name) {
       case "reading-body":
-        return refuse({ reason: "timeout" }, reception);
+        return respondToRefusal({ reason: "timeout" }, reception);
       case "loading-secret":
-        return refuse({ reason: "secret-timeout" }, reception);
+        return respondToRefusal({ reason: "secret-timeout" }, reception);
       case "handling":
         reporter.logHandlerTimeout(stage.facts.event, timeoutMs);
         return reportAndReturn(unavailable, { outcome: "failed", reason: "timeout" }, reception);
     }
   }
 
-  function refuse(refusal: Refusal, reception: Reception): ReceiverResponse {
+  function respondToRefusal(refusal: Refusal, reception: Reception): ReceiverResponse {
     const { reason } = refusal;
     if (isMisconfiguration(reason)) reporter.logMisconfiguration({ ...refusal, reason });
     else if (!reception.hasTimedOut) reporter.logRejection({ ...refusal, reason });
@@ -271,7 +274,7 @@ function checkRequest(
   return { value: { nowMs, signature, limits: { maxBodyBytes, expectedBytes } } };
 }
 
-function describeDelivery(
+function createVerifiedDelivery(
   { headers }: RequestHead,
   { header, body, nowMs }: UnverifiedBody,
   { event, key }: Match,
