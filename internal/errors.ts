@@ -24,6 +24,8 @@ export const programAdvice = {
   insecureHttp: "For a service on a private network, set allowInsecureHttp: true.",
 } as const;
 
+export const wrongSignalMessage = "signal must be an AbortSignal: pass controller.signal.";
+
 const linkStart = " See https://loyalty-cards.github.io/loyalty-cards/errors#";
 
 /**

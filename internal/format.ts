@@ -1,4 +1,4 @@
-/** Formats foreign text, types of values, and durations for logs and messages. */
+/** Formats foreign text, values and their types, and durations for logs and messages. */
 
 /**
  * Puts foreign text on one line of at most `maxLength` characters, so that it cannot add lines to a
@@ -43,6 +43,10 @@ export const textsOfNoValue: readonly unknown[] = [
 /** Finds such a text, or that of any other object, in a longer one. */
 export const findTextOfNoValue = (text: string): string | undefined =>
   new RegExp(`\\b(?:${missingTexts.join("|")})\\b|\\[object \\w+\\]`).exec(text)?.[0];
+
+/** Describes a value that should be a number: the text `"10"` is none. */
+export const describeValue = (value: unknown): string =>
+  typeof value === "string" ? `the text ${JSON.stringify(value)}` : String(value);
 
 /** Formats the type of a value, for a message that says what a function got. */
 export function formatType(value: unknown): string {

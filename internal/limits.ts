@@ -1,5 +1,6 @@
 /** Checks of options that are numbers or signals, and the limit of `setTimeout`. */
-import { createTypeError } from "./errors.ts";
+import { createTypeError, wrongSignalMessage } from "./errors.ts";
+import { describeValue } from "./format.ts";
 
 export const endless = Number.POSITIVE_INFINITY;
 
@@ -34,8 +35,6 @@ export function requirePositive(name: string, value: unknown, max = Number.MAX_S
   );
 }
 
-export const wrongSignalMessage = "signal must be an AbortSignal: pass controller.signal.";
-
 /** @throws {TypeError} for a value that is not a signal, such as its controller. */
 export function requireSignal(signal: unknown): void {
   if (signal === undefined || signal === null) return;
@@ -51,7 +50,3 @@ export function parseGrace(graceMs = 10_000): number {
   requireNumber("graceMs", graceMs, 0, maxTimerMs);
   return graceMs;
 }
-
-/** The text `"10"` is no number. */
-export const describeValue = (value: unknown): string =>
-  typeof value === "string" ? `the text ${JSON.stringify(value)}` : String(value);

@@ -34,7 +34,7 @@ export interface End {
   /**
    * What the end says of the topic: `works` closes its breaker, a failure counts. Default: nothing.
    */
-  finding?: "works" | TopicFailure | undefined;
+  topicResult?: "works" | TopicFailure | undefined;
 }
 
 /** What became of the row of a job whose end is recorded. */
@@ -72,13 +72,13 @@ export function* settleAttempt(
   job: LeasedJob,
   end: End,
 ): Statements<SettledRow> {
-  const { finding } = end;
-  if (typeof finding !== "object") return yield* settleRow(tables, job, end);
+  const { topicResult } = end;
+  if (typeof topicResult !== "object") return yield* settleRow(tables, job, end);
   yield* lockJob(tables, job);
   // A failure is counted before it is recorded, because the delay of the job depends on the
   // breaker: a probe does not wait for it, and when the breaker closes, the job is tried soon. Not
   // at once: jobs that make the service fail would open the breaker again.
-  const breaker = yield* recordFailure(tables, job, finding);
+  const breaker = yield* recordFailure(tables, job, topicResult);
   const waitsForProbe = breaker !== "counts" && end.rank === ranks.retry;
   const row = yield* settleRow(
     tables,
@@ -96,13 +96,13 @@ export function* settleAttempt(
 export function* settleTopic(
   tables: JobTables,
   job: Pick<LeasedJob, "topic" | "probe">,
-  { end: { finding }, row }: { end: End; row: SettledRow },
+  { end: { topicResult }, row }: { end: End; row: SettledRow },
 ): Statements<Settled["breaker"]> {
   const isProbe = job.probe !== undefined;
-  if (finding === undefined) yield* withdrawProbe(tables, job);
+  if (topicResult === undefined) yield* withdrawProbe(tables, job);
   // Mostly no job of the topic has failed.
   const hasNoFailures = row.job !== undefined && row.failures === 0 && !isProbe;
-  if (finding !== "works" || hasNoFailures) return row.breaker;
+  if (topicResult !== "works" || hasNoFailures) return row.breaker;
   // A probe that worked waits for the lock: nobody else may close the breaker for minutes.
   const { lockRows, lockFreeRows } = tables.dialect;
   const wasOpen = yield* closeBreaker(tables, job.topic, isProbe ? lockRows : lockFreeRows);

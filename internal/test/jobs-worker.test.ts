@@ -21,13 +21,13 @@ import { openSqlite } from "../sqlite/database-node.ts";
 
 const tables = nameTables("work", dialects.sqlite);
 const leaseMs = 40_000;
-const done: End = { state: "done", effect: "unchanged", finding: "works" };
+const done: End = { state: "done", effect: "unchanged", topicResult: "works" };
 const retried: End = { state: "waiting", effect: "uncertain", rank: ranks.retry };
 const backoff = { initialDelayMs: 1_000, maxDelayMs: 900_000 };
 const failing = (job: LeasedJob): End => ({
   ...retried,
   delayMs: getBackoffMs(job.attempts, backoff, () => 1),
-  finding: { reason: "server" },
+  topicResult: { reason: "server" },
 });
 
 /** @param attempt what the service does with a job; its time is virtual. */
@@ -397,7 +397,7 @@ describe("startWorker", () => {
     const job = { topic: "tpl_1", name: "1" };
     const [leased] = work.database.runEach(leaseJob(tables, leaseMs, job));
     const getLeaseDelay = async () => {
-      const end = { ...retried, delayMs: 900, finding: "works" } as const;
+      const end = { ...retried, delayMs: 900, topicResult: "works" } as const;
       if (work.attempts.length === 0 && leased !== undefined)
         work.database.transact(settleJob(tables, leased, end));
       return work.database.runEach(getLeaseDelayMs(tables));

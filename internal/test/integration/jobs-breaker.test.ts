@@ -123,7 +123,7 @@ describe.each(databases)("the breaker in %s", (_name, isThere, openDatabase) => 
       advance(500);
       const asked = (await probe()) as LeasedJob;
       advance(1_500);
-      await settle(asked, { ...failed, finding: { reason: "server", retryAfterMs: 3_000 } });
+      await settle(asked, { ...failed, topicResult: { reason: "server", retryAfterMs: 3_000 } });
       expect(await run(() => getDelayMs(tables))).toBe(3_000);
     });
 
@@ -182,7 +182,7 @@ describe.each(databases)("the breaker in %s", (_name, isThere, openDatabase) => 
     it("does not wait for a shorter time than its own when the service asks for it", async () => {
       await failEach(1, 2);
       await add(3);
-      const atOnce = { ...failed, finding: { reason: "server", retryAfterMs: 0 } };
+      const atOnce = { ...failed, topicResult: { reason: "server", retryAfterMs: 0 } };
       await settle(await leased(3), atOnce);
       expect(await run(() => getDelayMs(tables))).toBe(1_000);
       advance(1_000);
@@ -195,7 +195,7 @@ describe.each(databases)("the breaker in %s", (_name, isThere, openDatabase) => 
       await add(3);
       await settle(await leased(3), {
         ...failed,
-        finding: { reason: "rate-limited", retryAfterMs: 3_600_000 },
+        topicResult: { reason: "rate-limited", retryAfterMs: 3_600_000 },
       });
       expect(await run(() => getDelayMs(tables))).toBe(15 * 60_000);
     });

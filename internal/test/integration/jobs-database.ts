@@ -99,8 +99,13 @@ export const databases = [
 
 export const retried: End = { state: "waiting", effect: "uncertain", rank: ranks.retry };
 export const ended = (state: string): End => ({ state, effect: "unchanged" });
-export const done: End = { ...ended("done"), finding: "works", isErased: true, result: { id: 1 } };
-export const failed: End = { ...retried, delayMs: 1_000, finding: { reason: "server" } };
+export const done: End = {
+  ...ended("done"),
+  topicResult: "works",
+  isErased: true,
+  result: { id: 1 },
+};
+export const failed: End = { ...retried, delayMs: 1_000, topicResult: { reason: "server" } };
 
 export const getNames = (list: readonly { name: string }[]) => list.map(({ name }) => name);
 

@@ -1,10 +1,9 @@
 /** Options of the client: defaults, environment variables, validation. */
 
-import { programAdvice } from "@loyalty-cards/internal/errors";
-import { textsOfNoValue } from "@loyalty-cards/internal/format";
+import { programAdvice, wrongSignalMessage } from "@loyalty-cards/internal/errors";
+import { describeValue, textsOfNoValue } from "@loyalty-cards/internal/format";
 import { isLoopback, parseUrl } from "@loyalty-cards/internal/hostnames";
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
-import { describeValue, wrongSignalMessage } from "@loyalty-cards/internal/limits";
 import type { Clock } from "@loyalty-cards/internal/timers";
 import { version } from "../package.json";
 import { parseApiKeyOption } from "./api-key.ts";

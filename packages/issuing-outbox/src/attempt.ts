@@ -9,9 +9,8 @@ import type { Result } from "@loyalty-cards/internal/result";
 import type { Clock } from "@loyalty-cards/internal/timers";
 import type { Card } from "@loyalty-cards/issuing-client";
 import type { OutboxContext, OutboxDatabase, Recorded } from "./context.ts";
-import { isOptionWrong } from "./entry.ts";
 import { toRef, toRequest } from "./job.ts";
-import type { OutboxOutcome } from "./outcomes.ts";
+import { isOptionWrong, type OutboxOutcome } from "./outcomes.ts";
 import { recordWithCallback } from "./record.ts";
 import { type CallFailure, judge, toFailure, type Verdict } from "./verdict.ts";
 

@@ -104,6 +104,9 @@ export function createOutbox(
   return { outbox, context };
 }
 
+export const writeNeedsFunction =
+  "outbox.write takes one function, which gets the transaction: outbox.write((transaction) => { …save the user… outbox.add(transaction, entry); }).";
+
 type WatchContext = Pick<
   OutboxContext,
   "database" | "tables" | "client" | "activeWorkers" | "report" | "lifecycle"

@@ -1,10 +1,8 @@
 /** Entries of the outbox, as the program sees them. */
-import { hasIssuingErrorBrand } from "@loyalty-cards/internal/errors";
 import type { OptionNames } from "@loyalty-cards/internal/known-options";
 import type {
   FieldValues,
   IssueCardRequest,
-  IssuingError,
   RejectedField,
   Template,
   UserId,
@@ -138,12 +136,3 @@ export interface StoredError extends OutboxEntryError {
   /** After a conflict: when the first attempt began of those in a row that ended as conflicts. */
   firstConflictAtMs?: number;
 }
-
-export const writeNeedsFunction =
-  "outbox.write takes one function, which gets the transaction: outbox.write((transaction) => { …save the user… outbox.add(transaction, entry); }).";
-
-/** Whether an option of the client is wrong. An apiKey function that failed may work again. */
-export const isOptionWrong = (thrown: unknown): boolean =>
-  hasIssuingErrorBrand<IssuingError>(thrown) &&
-  thrown.code === "configuration" &&
-  !thrown.retryable;

@@ -2,7 +2,7 @@
  * What an outbox reports: the outcome of each attempt, its alarms, and a log line for what needs
  * attention.
  */
-import { removeErrorLink } from "@loyalty-cards/internal/errors";
+import { hasIssuingErrorBrand, removeErrorLink } from "@loyalty-cards/internal/errors";
 import { toPrintable } from "@loyalty-cards/internal/format";
 import { endless } from "@loyalty-cards/internal/limits";
 import {
@@ -11,8 +11,8 @@ import {
   describeErrorForLog,
 } from "@loyalty-cards/internal/reporting";
 import type { Clock } from "@loyalty-cards/internal/timers";
-import type { IssuingErrorCode } from "@loyalty-cards/issuing-client";
-import { type EntryRef, isOptionWrong } from "./entry.ts";
+import type { IssuingError, IssuingErrorCode } from "@loyalty-cards/issuing-client";
+import type { EntryRef } from "./entry.ts";
 
 /** What happened. Ids, codes and times only, except for `error`. */
 export type OutboxOutcome =
@@ -106,6 +106,12 @@ export function createFailureLog(
     log(formatFailure(failed, hasWorker()));
   };
 }
+
+/** Whether an option of the client is wrong. An apiKey function that failed may work again. */
+export const isOptionWrong = (thrown: unknown): boolean =>
+  hasIssuingErrorBrand<IssuingError>(thrown) &&
+  thrown.code === "configuration" &&
+  !thrown.retryable;
 
 function formatFailure({ entry, code, error, retryInMs }: Failed, hasWorker: boolean): string {
   if (isOptionWrong(error))

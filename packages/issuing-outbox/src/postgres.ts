@@ -23,8 +23,8 @@ import {
 import type { IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
 import { add } from "./add.ts";
 import { type CorrectionResult, correct } from "./changes.ts";
-import { createOutbox } from "./create-outbox.ts";
-import { type OutboxState, type OwedCard, writeNeedsFunction } from "./entry.ts";
+import { createOutbox, writeNeedsFunction } from "./create-outbox.ts";
+import type { OutboxState, OwedCard } from "./entry.ts";
 import { requireOpen } from "./job.ts";
 import {
   type Outbox,

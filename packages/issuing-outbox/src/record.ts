@@ -12,9 +12,9 @@ import {
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import { type Job, type JobTables, ranks } from "@loyalty-cards/internal/jobs/tables";
 import type { OutboxContext, OutboxDatabase, Recorded, ShopCallback } from "./context.ts";
-import { isOptionWrong, type StoredCard } from "./entry.ts";
+import type { StoredCard } from "./entry.ts";
 import { lockJob, toEntry, toRef } from "./job.ts";
-import type { OutboxOutcome } from "./outcomes.ts";
+import { isOptionWrong, type OutboxOutcome } from "./outcomes.ts";
 import { backoff } from "./verdict.ts";
 
 /** How an attempt ended, or what a person found out about an entry, and how that is recorded. */
@@ -94,8 +94,8 @@ async function record(
     recordInTransaction(tables, recording, callback),
   );
   const { breaker, outcome } = committed;
-  if (breaker === "opens" && typeof end.finding === "object")
-    report({ outcome: "paused", template, reason: end.finding.reason });
+  if (breaker === "opens" && typeof end.topicResult === "object")
+    report({ outcome: "paused", template, reason: end.topicResult.reason });
   if (breaker === "closes") report({ outcome: "resumed", template });
   if (outcome !== undefined) report(outcome);
   if (outcome?.outcome === "failed" && isLogged(outcome, committed, end)) logFailure(outcome);
@@ -112,11 +112,11 @@ async function record(
 function isLogged(
   { code, error }: Extract<OutboxOutcome, { outcome: "failed" }>,
   { breaker }: Committed,
-  { finding }: End,
+  { topicResult }: End,
 ): boolean {
   if (isOptionWrong(error)) return true;
   const isPaused = breaker === "opens" || breaker === "stays-open";
-  return !isPaused && finding !== undefined && code !== "conflict";
+  return !isPaused && topicResult !== undefined && code !== "conflict";
 }
 
 /** What one transaction did. */

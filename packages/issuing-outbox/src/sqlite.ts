@@ -27,8 +27,8 @@ import type { IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
 import { add } from "./add.ts";
 import { type CorrectionResult, correct } from "./changes.ts";
 import type { OutboxDatabase } from "./context.ts";
-import { createOutbox } from "./create-outbox.ts";
-import { type OutboxState, type OwedCard, writeNeedsFunction } from "./entry.ts";
+import { createOutbox, writeNeedsFunction } from "./create-outbox.ts";
+import type { OutboxState, OwedCard } from "./entry.ts";
 import { requireOpen } from "./job.ts";
 import {
   type Outbox,

@@ -14,13 +14,9 @@ import type {
   IssuingErrorCode,
   ProblemDetails,
 } from "@loyalty-cards/issuing-client";
-import {
-  isOptionWrong,
-  type OutboxEntryError,
-  type StoredCard,
-  type StoredError,
-} from "./entry.ts";
+import type { OutboxEntryError, StoredCard, StoredError } from "./entry.ts";
 import { isStorable } from "./job.ts";
+import { isOptionWrong } from "./outcomes.ts";
 
 /**
  * How long an attempt without a response may still be running at the service. A 409 that lasts
@@ -156,7 +152,7 @@ export function judge(
       const { userMessage } = error;
       const shown = failure.code === "validation" ? userMessage : generalFormMessage;
       const rejection = { ...error, userMessage: shown };
-      return { state: "rejected", error: rejection, effect: "none", finding: "works" };
+      return { state: "rejected", error: rejection, effect: "none", topicResult: "works" };
     }
     case "undecidable":
       return { state: "unknown", error, effect: "unchanged" };
@@ -176,7 +172,7 @@ const toIssued = (result: StoredCard): Verdict => ({
   effect: "unchanged",
   result,
   isErased: true,
-  finding: "works",
+  topicResult: "works",
 });
 
 function toWaiting(
@@ -198,7 +194,7 @@ function toWaiting(
     delayMs: Math.max(backoffMs, requestedMs),
     error,
     effect: isConflict ? "unchanged" : effects[failure.outcome],
-    finding: toFinding(meaning, failure),
+    topicResult: toTopicResult(meaning, failure),
   };
 }
 
@@ -206,10 +202,10 @@ function toWaiting(
 const effects = { "not-sent": "none", rejected: "none", unknown: "uncertain" } as const;
 
 /** What the breaker learns of the service. */
-function toFinding(
+function toTopicResult(
   meaning: "conflict" | "works" | "fails" | "silent",
   { code, retryAfterMs }: CallFailure,
-): End["finding"] {
+): End["topicResult"] {
   if (meaning === "silent") return undefined;
   return meaning === "fails" ? { reason: code, retryAfterMs } : "works";
 }

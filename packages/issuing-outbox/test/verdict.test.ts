@@ -40,10 +40,10 @@ const effects = { none: ["no effect"], uncertain: [], unchanged: ["of an earlier
  * A verdict in words: the state, what it says of the service, and whether a card may come of this
  * attempt.
  */
-function format({ state, finding, effect }: Verdict): string {
+function format({ state, topicResult, effect }: Verdict): string {
   const words = [state as string];
-  if (finding === "works") words.push("works");
-  if (typeof finding === "object") words.push(`fails with ${finding.reason}`);
+  if (topicResult === "works") words.push("works");
+  if (typeof topicResult === "object") words.push(`fails with ${topicResult.reason}`);
   if (state !== "issued") words.push(...effects[effect]);
   return words.join(", ");
 }
@@ -234,7 +234,7 @@ describe("a card", () => {
       effect: "unchanged",
       result,
       isErased: true,
-      finding: "works",
+      topicResult: "works",
     });
   });
 

@@ -3,8 +3,8 @@
  * the tier.
  */
 
+import { describeValue } from "@loyalty-cards/internal/format";
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
-import { describeValue } from "@loyalty-cards/internal/limits";
 import type { components } from "@loyalty-cards/openapi";
 import type { components as ControlSchemas } from "@loyalty-cards/openapi/control";
 import {
