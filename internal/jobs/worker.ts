@@ -4,7 +4,7 @@
  */
 import { getBuiltinModule } from "../builtin-module.ts";
 import { endless } from "../limits.ts";
-import type { Clock } from "../timers.ts";
+import { type Clock, setRealImmediate } from "../timers.ts";
 import { maxAheadMs } from "./correct-times.ts";
 import type { LeasedJob } from "./tables.ts";
 
@@ -21,8 +21,10 @@ interface WorkerContext<Leased extends LeasedJob> {
   onUnavailable(error: unknown): void;
   /** Called when nothing is due for a minute: perhaps a clock was ahead when it was stored. */
   correctTimes?(): Promise<unknown>;
+  /** Erases some of what is old, and returns whether more may be left. */
+  eraseOld?(): Promise<boolean>;
   /** Called before the worker sleeps because nothing is due. */
-  onIdle?(): Promise<unknown>;
+  onIdle?(): unknown;
   clock: Clock;
 }
 
@@ -55,6 +57,10 @@ export interface WorkLimits {
  * longest for more places.
  */
 const minWaitMs = 50;
+
+/** How often a worker that rests erases what is old, and for how long at a time. */
+const sweepIntervalMs = 600_000;
+const maxSweepMs = 1_000;
 
 /** Why a worker rests: its last look found nothing that was due. */
 export interface Rest {
@@ -166,6 +172,7 @@ export function startWorker<Leased extends LeasedJob>(
   };
   /** What the last look found; undefined when it began jobs. */
   let lastRest: Rest | undefined;
+  let sweptAtMs = Number.NEGATIVE_INFINITY;
   /** Since the last look began, a job ended or was added, or its rest was over. */
   let mayBeDue = true;
   let endWait = () => {};
@@ -237,11 +244,26 @@ export function startWorker<Leased extends LeasedJob>(
   async function prepareToRest(delayMs: number): Promise<Rest> {
     if (running.size > 0) return { delayMs };
     state.limit = 1;
-    if (delayMs > 0) await context.onIdle?.();
+    if (delayMs > 0) {
+      await sweep();
+      context.onIdle?.();
+    }
     if (delayMs <= maxIdleMs) return { delayMs };
     const leaseDelayMs = await limits.getLeaseDelay?.();
     if (leaseDelayMs !== undefined) return { delayMs, leaseDelayMs };
     return { delayMs: await getDelay() }; // an attempt that has just ended may be due soon
+  }
+
+  /** Erases what is old, until a job may be due. What is left is for the next rest. */
+  async function sweep(): Promise<void> {
+    const startedMs = clock.monotonicMs();
+    if (startedMs - sweptAtMs < sweepIntervalMs) return;
+    while (await context.eraseOld?.()) {
+      await new Promise((resolve) => setRealImmediate(resolve)); // SQLite is synchronous
+      const isLate = clock.monotonicMs() - startedMs > maxSweepMs;
+      if (mayBeDue || isLate || isOver(getState(), rules)) return;
+    }
+    sweptAtMs = clock.monotonicMs();
   }
 
   async function wait(ms: number): Promise<void> {

@@ -406,6 +406,29 @@ describe("startWorker", () => {
     expect(work.count()).toEqual({ done: 1 });
   });
 
+  it("erases what is old every ten minutes, in batches, and runs a job that is added before the next batch", async () => {
+    const work = openWork();
+    const batches: number[] = [];
+    let left = 3;
+    const eraseOld = async () => {
+      batches.push(work.attempts.length);
+      left -= 1;
+      if (left === 1) {
+        work.add(1);
+        worker.wake();
+      }
+      return left > 0;
+    };
+    const worker = work.start({}, undefined, { eraseOld });
+    await work.clock.pass(1_000);
+    expect(batches).toEqual([0, 0, 1]);
+    await work.clock.pass(10 * 60_000 - 2_000);
+    expect(batches.length).toBe(3);
+    await work.clock.pass(3_000);
+    expect(batches.length).toBe(4);
+    await work.clock.run(worker.stop(0));
+  });
+
   it("ends after `maxJobs`, and at its time", async () => {
     const work = openWork(async () => {
       await work.clock.wait(1_000);

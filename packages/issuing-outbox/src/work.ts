@@ -16,7 +16,6 @@ import {
   requireSignal,
 } from "@loyalty-cards/internal/limits";
 import { notify } from "@loyalty-cards/internal/reporting";
-import { setRealImmediate } from "@loyalty-cards/internal/timers";
 import { getLeaseTimes, type OwnLease, runAttempt } from "./attempt.ts";
 import type { OutboxContext, Recorded } from "./context.ts";
 import type { OutboxCounts } from "./entry.ts";
@@ -25,8 +24,6 @@ import { countEntries } from "./list.ts";
 import type { DrainOptions, OutboxWorker, WorkOptions } from "./outbox.ts";
 import { requireOwnSettings } from "./tables.ts";
 
-const sweepIntervalMs = 600_000;
-const maxSweepMs = 1_000;
 const progressIntervalMs = 100;
 
 /** The workers of an outbox that run. */
@@ -41,9 +38,8 @@ export interface Workers {
 }
 
 export function createWorkers(context: OutboxContext): Workers {
-  const { database, tables, client, report, lifecycle, activeWorkers } = context;
+  const { database, tables, client, retentionMs, report, lifecycle, activeWorkers } = context;
   const { clock, deadlineMs } = client;
-  const sweep = createSweep(context);
   const stop = (graceMs: number) =>
     Promise.all([...activeWorkers].map((worker) => worker.stop(graceMs)));
   lifecycle.listeners.halted.add(() => void stop(maxTimerMs));
@@ -72,10 +68,8 @@ export function createWorkers(context: OutboxContext): Workers {
           run: (job, signal) => runAttempt(context, job, { isVisitor: false, signal }).then(onEnd),
           giveBack: (job) => database.runEach(() => giveBack(tables, job)),
           onUnavailable: (error) => report({ outcome: "unavailable", error }),
-          async onIdle() {
-            await sweep();
-            database.tidy();
-          },
+          eraseOld: () => database.transact(() => eraseForms(tables, retentionMs)),
+          onIdle: () => database.tidy(),
         },
         options,
         limits,
@@ -105,22 +99,12 @@ function* leaseNext(tables: JobTables, limit: number, leaseMs: number): Statemen
 }
 
 /**
- * @returns a function that erases the forms whose retention is over, every ten minutes, for about
- * a second at a time.
+ * Erases some of the forms whose retention is over.
+ * @returns whether more may be left.
  */
-function createSweep({ database, tables, client, retentionMs, lifecycle }: OutboxContext) {
-  const { clock } = client;
-  let sweptAtMs = Number.NEGATIVE_INFINITY;
-  return async function sweep(): Promise<void> {
-    const startedMs = clock.monotonicMs();
-    if (startedMs - sweptAtMs < sweepIntervalMs) return;
-    for (const state of ["rejected", "unknown"])
-      while (await database.transact(() => eraseEnded(tables, { state, retentionMs }))) {
-        await new Promise((resolve) => setRealImmediate(resolve)); // SQLite is synchronous
-        if (lifecycle.phase !== "open" || clock.monotonicMs() - startedMs > maxSweepMs) return;
-      }
-    sweptAtMs = clock.monotonicMs();
-  };
+function* eraseForms(tables: JobTables, retentionMs: number): Statements<boolean> {
+  const hasMore = yield* eraseEnded(tables, { state: "rejected", retentionMs });
+  return hasMore || (yield* eraseEnded(tables, { state: "unknown", retentionMs }));
 }
 
 const workOptionNames = {

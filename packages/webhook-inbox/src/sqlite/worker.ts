@@ -19,7 +19,7 @@ import { startWorker, type WorkLimits } from "@loyalty-cards/internal/jobs/worke
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { endless, maxTimerMs, requireInteger, requireNumber } from "@loyalty-cards/internal/limits";
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
-import { type Clock, setRealImmediate } from "@loyalty-cards/internal/timers";
+import type { Clock } from "@loyalty-cards/internal/timers";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import type { EventRef, Report } from "../outcomes.ts";
 import { untilAborted } from "../put.ts";
@@ -69,8 +69,6 @@ export interface SqliteWorkerOptions {
 
 /** How long a worker may take, after the handler's own time, to record how it ended. */
 const recordingMs = 30_000;
-const sweepIntervalMs = 3_600_000;
-const maxSweepMs = 1_000;
 
 const done: End = { state: "done", effect: "unchanged" };
 const dead: End = { state: "dead", effect: "unchanged" };
@@ -105,7 +103,6 @@ export function startEventWorker(
   database.open(); // a file that cannot be opened is an error of this call
   const leaseMs = handlerTimeoutMs + recordingMs;
   const onUnavailable = (error: unknown) => report({ outcome: "unavailable", error });
-  let sweptAtMs = Number.NEGATIVE_INFINITY;
 
   async function run(job: LeasedJob, signal: AbortSignal): Promise<void> {
     const attempt = Math.min(job.attempts, maxAttempts);
@@ -177,19 +174,12 @@ export function startEventWorker(
       correctTimes: async () => database.followFile(),
       run: (job, signal) => run(job, signal).catch(onUnavailable),
       giveBack: async (job) => returnUnhandled(job),
-      async onIdle() {
-        const nowMs = clock.monotonicMs();
-        if (nowMs - sweptAtMs < sweepIntervalMs) return;
-        const old = { topic: source, state: "done", retentionMs };
-        while (database.transact(deleteEnded(tables, old))) {
-          // What is left is for the next time. A drain may have no next time, so it goes on.
-          const { endsAtMs = endless } = limits ?? {};
-          const isOver = clock.monotonicMs() > Math.min(nowMs + maxSweepMs, endsAtMs);
-          if (limits === undefined || isOver) return;
-          await new Promise((resolve) => setRealImmediate(resolve));
-        }
-        sweptAtMs = nowMs;
-        database.tidy();
+      async eraseOld() {
+        const hasMore = database.transact(
+          deleteEnded(tables, { topic: source, state: "done", retentionMs }),
+        );
+        if (!hasMore) database.tidy();
+        return hasMore;
       },
     },
     { concurrency, maxPerSecond: Number.POSITIVE_INFINITY, pollMs },
