@@ -30,6 +30,9 @@ export function notify<Value>(
   }
 }
 
+/** How often a line is logged whose cause lasts. */
+export const warningIntervalMs = 600_000;
+
 /** Writes log lines that begin with the name of the package. */
 export const createLog =
   (name: string, log: (message: string) => void = console.error) =>

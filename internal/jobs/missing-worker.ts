@@ -1,4 +1,5 @@
 /** Notices that jobs wait and nobody leases them: no worker seems to run. */
+import { warningIntervalMs } from "../reporting.ts";
 import type { Clock } from "../timers.ts";
 import { countJobs, queuesSql } from "./read.ts";
 import { query, type Statements, toNumber, toOptionalNumber } from "./statement.ts";
@@ -61,9 +62,8 @@ export function* countWithoutWorker(tables: JobTables, topic?: string): Statemen
   return (yield* countJobs(tables, topic)).states["waiting"] ?? 0;
 }
 
-/** How often to look whether somebody leases, and how often it is logged that nobody does. */
+/** How often to look whether somebody leases. */
 const lookIntervalMs = 10_000;
-const warningIntervalMs = 600_000;
 /** What is added is due for a minute then, also when a caller who waits has it first. */
 const laterMs = maxFirstDueMs + 5_000;
 

@@ -9,6 +9,7 @@ import {
   createReport,
   describeError,
   describeErrorForLog,
+  warningIntervalMs,
 } from "@loyalty-cards/internal/reporting";
 import type { Clock } from "@loyalty-cards/internal/timers";
 import type { IssuingError, IssuingErrorCode } from "@loyalty-cards/issuing-client";
@@ -85,9 +86,6 @@ export const createOutboxReport = (options: ReportOptions, hasWorker: () => bool
 
 type Failed = Extract<OutboxOutcome, { outcome: "failed" }>;
 
-/** How often a failure of a template is logged. */
-const failureIntervalMs = 600_000;
-
 /**
  * @returns a function that logs a failure, once for each template and code in ten minutes, and each
  * that is not repeated.
@@ -101,7 +99,7 @@ export function createFailureLog(
   return (failed: Failed): void => {
     const key = JSON.stringify([failed.entry.template, failed.code]);
     const sinceMs = clock.monotonicMs() - (loggedAtMs.get(key) ?? Number.NEGATIVE_INFINITY);
-    if (sinceMs < failureIntervalMs && failed.retryInMs !== endless) return;
+    if (sinceMs < warningIntervalMs && failed.retryInMs !== endless) return;
     loggedAtMs.set(key, clock.monotonicMs());
     log(formatFailure(failed, hasWorker()));
   };

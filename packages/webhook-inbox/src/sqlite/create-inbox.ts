@@ -12,7 +12,7 @@ import {
   requireInteger,
   requireNumber,
 } from "@loyalty-cards/internal/limits";
-import { createLog, describeError } from "@loyalty-cards/internal/reporting";
+import { createLog, describeError, warningIntervalMs } from "@loyalty-cards/internal/reporting";
 import {
   openDurableFile,
   openSqlite,
@@ -45,8 +45,6 @@ import {
   type SqliteWorkerOptions,
   startEventWorker,
 } from "./worker.ts";
-
-const warningIntervalMs = 600_000;
 
 /**
  * Creates an inbox, whose file is opened at first use. When `put` resolves, the event is on the
