@@ -53,13 +53,6 @@ export interface Settled {
   breaker?: SettledRow["breaker"] | "closes";
 }
 
-/** Records how an attempt ended, and what it says of its topic. */
-export function* settleJob(tables: JobTables, job: LeasedJob, end: End): Statements<Settled> {
-  const row = yield* settleAttempt(tables, job, end);
-  const breaker = yield* settleTopic(tables, job, { end, row });
-  return { job: row.job, breaker };
-}
-
 /** How long a job rests when its topic is paused: as long as a drain waits. */
 export const maxRestMs = 10_000;
 

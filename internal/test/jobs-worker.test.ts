@@ -6,7 +6,7 @@ import { addJob } from "../jobs/add.ts";
 import { getBackoffMs } from "../jobs/backoff.ts";
 import { leaseDue, leaseJob, leaseProbe } from "../jobs/lease.ts";
 import { countJobs, getDelayMs, getLatestMs, getLeaseDelayMs } from "../jobs/read.ts";
-import { type End, giveBack, settleJob } from "../jobs/settle.ts";
+import { type End, giveBack } from "../jobs/settle.ts";
 import { createSqliteDatabase } from "../jobs/sqlite.ts";
 import { dialects, formatTables, type LeasedJob, nameTables, ranks } from "../jobs/tables.ts";
 import {
@@ -18,6 +18,7 @@ import {
   type WorkRules,
 } from "../jobs/worker.ts";
 import { openSqlite } from "../sqlite/database-node.ts";
+import { settleJob } from "./settle-job.ts";
 
 const tables = nameTables("work", dialects.sqlite);
 const leaseMs = 40_000;

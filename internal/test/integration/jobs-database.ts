@@ -9,7 +9,7 @@ import { addJob, type NewJob } from "../../jobs/add.ts";
 import { leaseDue, leaseJob } from "../../jobs/lease.ts";
 import { createPostgresDatabase } from "../../jobs/postgres.ts";
 import { getLatestMs } from "../../jobs/read.ts";
-import { type End, settleJob } from "../../jobs/settle.ts";
+import type { End } from "../../jobs/settle.ts";
 import { createSqliteDatabase } from "../../jobs/sqlite.ts";
 import type { Statements } from "../../jobs/statement.ts";
 import {
@@ -22,6 +22,7 @@ import {
   ranks,
 } from "../../jobs/tables.ts";
 import { openSqlite } from "../../sqlite/database-node.ts";
+import { settleJob } from "../settle-job.ts";
 export const sqliteTables = nameTables("work", dialects.sqlite);
 export const postgresTables = nameTables("work", dialects.postgres);
 export const messages = {

@@ -4,8 +4,9 @@ import { describe, expect, it } from "vitest";
 import { addJob, addJobs } from "../../jobs/add.ts";
 import { leaseDue, leaseProbe } from "../../jobs/lease.ts";
 import { createPostgresDatabase } from "../../jobs/postgres.ts";
-import { type End, settleAttempt, settleJob, settleTopic } from "../../jobs/settle.ts";
+import { type End, settleAttempt, settleTopic } from "../../jobs/settle.ts";
 import type { LeasedJob } from "../../jobs/tables.ts";
+import { settleJob } from "../settle-job.ts";
 import {
   advance,
   done,

@@ -2,7 +2,7 @@
 import { createTypeError } from "@loyalty-cards/internal/errors";
 import type { KeyedRequest } from "@loyalty-cards/internal/issuing-steps";
 import { maxAheadMs } from "@loyalty-cards/internal/jobs/correct-times";
-import { giveBack, parkJob, settleAttempt } from "@loyalty-cards/internal/jobs/settle";
+import { giveBack, parkJob } from "@loyalty-cards/internal/jobs/settle";
 import { hasBody, type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";
 import { endless } from "@loyalty-cards/internal/limits";
 import type { Result } from "@loyalty-cards/internal/result";
@@ -91,8 +91,7 @@ async function attempt(
     thrown: sent.failure?.thrown,
     lagMs: job.leasedAtMs + getAgeMs(job, client.clock) - job.addedAtMs,
   });
-  const recording = { job, end, outcome, settle: settleAttempt, transact };
-  const recorded = await recordWithCallback(context, recording);
+  const recorded = await recordWithCallback(context, { job, end, outcome, transact });
   const isOwnCard = sent.value !== undefined && sent.value.id === recorded.entry?.cardId;
   return isOwnCard ? { ...recorded, card: sent.value } : recorded;
 }
@@ -108,7 +107,6 @@ function repeatCallback(
     end: { state, result, error, effect: "unchanged" },
     outcome: { outcome: "delivered", entry: toRef(job) },
     endedForMs: leasedAtMs - endedAtMs,
-    settle: settleAttempt,
     transact,
   });
 }

@@ -147,7 +147,7 @@ export async function resolve(
   const { entry } = await recordWithCallback(context, {
     job: await readEntry(),
     end: { state: "issued", effect: "unchanged", result: { cardId }, isErased: true },
-    *settle(_tables, _job, end) {
+    *settle(end) {
       // Somebody else may have resolved the entry since it was read.
       const job = requireUnknown(yield* lockExistingJob(tables, jobRef));
       return yield* settleRow(tables, job, end);

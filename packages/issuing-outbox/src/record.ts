@@ -6,11 +6,17 @@ import {
   type End,
   type Settled,
   type SettledRow,
+  settleAttempt,
   settleRow,
   settleTopic,
 } from "@loyalty-cards/internal/jobs/settle";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
-import { type Job, type JobTables, ranks } from "@loyalty-cards/internal/jobs/tables";
+import {
+  type Job,
+  type JobTables,
+  type LeasedJob,
+  ranks,
+} from "@loyalty-cards/internal/jobs/tables";
 import type { OutboxContext, OutboxDatabase, Recorded, ShopCallback } from "./context.ts";
 import type { StoredCard } from "./entry.ts";
 import { lockJob, toEntry, toRef } from "./job.ts";
@@ -18,19 +24,23 @@ import { isOptionWrong, type OutboxOutcome } from "./outcomes.ts";
 import { backoff } from "./verdict.ts";
 
 /** How an attempt ended, or what a person found out about an entry, and how that is recorded. */
-interface Recording {
-  /** Its rank is `callback` when the entry had ended before: only its callback is repeated. */
-  job: Job;
+type Recording = {
   end: End;
   /** What is reported when the end is recorded; undefined for nothing. */
   outcome?: OutboxOutcome | undefined;
   /** How long ago the entry ended whose callback is repeated. Default 0. */
   endedForMs?: number;
-  /** Records the end of the job: `settleAttempt` for an attempt. */
-  settle(tables: JobTables, job: Job, end: End): Statements<SettledRow>;
   /** Runs the transaction in which it is recorded. */
   transact: OutboxDatabase["transact"];
-}
+} & (
+  | {
+      /** Its rank is `callback` when the entry had ended before: only its callback is repeated. */
+      job: LeasedJob;
+      settle?: undefined;
+    }
+  /** What a person found out is recorded by `settle`, without a lease. */
+  | { job: Job; settle: (end: End) => Statements<SettledRow> }
+);
 
 /**
  * Records an end in the transaction of its callback. If that fails, also by an error of the
@@ -133,7 +143,9 @@ function* recordInTransaction(
   callback?: ShopCallback,
 ): Statements<Committed> {
   const { job, end, outcome } = recording;
-  const row = yield* recording.settle(tables, job, end);
+  const row = recording.settle
+    ? yield* recording.settle(end)
+    : yield* settleAttempt(tables, recording.job, end);
   const committed: Committed =
     row.job === undefined
       ? yield* recordWithoutLease(tables, recording)

@@ -11,7 +11,7 @@ import { type Backoff, getBackoffMs } from "@loyalty-cards/internal/jobs/backoff
 import { deleteEnded } from "@loyalty-cards/internal/jobs/erase";
 import { leaseDue } from "@loyalty-cards/internal/jobs/lease";
 import { getDelayMs } from "@loyalty-cards/internal/jobs/read";
-import { type End, giveBack, settleJob } from "@loyalty-cards/internal/jobs/settle";
+import { type End, giveBack, settleRow } from "@loyalty-cards/internal/jobs/settle";
 import type { SqliteJobsDatabase, Synchronous } from "@loyalty-cards/internal/jobs/sqlite";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import { type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";
@@ -138,7 +138,7 @@ export function startEventWorker(
   function recordDamaged(job: LeasedJob, attempt: number): void {
     const error = withSafeMessage(new Error("The stored event is damaged."));
     const end = { ...dead, error: describe(error) };
-    if (database.runEach(settleJob(tables, job, end)).job === undefined) return;
+    if (database.runEach(settleRow(tables, job, end)).job === undefined) return;
     report({ outcome: "dead", event: { id: job.name, type: "" }, attempt, error });
   }
 
@@ -155,7 +155,7 @@ export function startEventWorker(
     const next: End = isLast
       ? dead
       : { state: "waiting", effect: "uncertain", rank: ranks.new, delayMs: retryInMs };
-    const settled = database.runEach(settleJob(tables, job, { ...next, error: describe(error) }));
+    const settled = database.runEach(settleRow(tables, job, { ...next, error: describe(error) }));
     if (settled.job === undefined) report({ outcome: "lease-lost", ...facts });
     else if (isLast) report({ outcome: "dead", ...facts, error });
     else report({ outcome: "failed", ...facts, error, retryInMs });
@@ -192,7 +192,7 @@ export function startEventWorker(
  * @returns false when the lease is not this attempt's any more: then nothing is written.
  */
 function* markDone(job: LeasedJob, writes: readonly Write[]): Statements<boolean> {
-  const settled = yield* settleJob(tables, job, done);
+  const settled = yield* settleRow(tables, job, done);
   if (settled.job === undefined) return false;
   for (const write of writes) yield { name: "delivery.write", call: write };
   return true;
