@@ -181,7 +181,7 @@ export function createIssuingClient<Paths extends object = paths>(
   const settings = parseOptions(options);
   let api: Api<Paths> | undefined;
 
-  /** Calls an operation of one card. */
+  /** Calls an operation of the API whose path has the id of a card. */
   async function callCard<Value>(
     operation: OperationId,
     cardId: string,
@@ -196,7 +196,7 @@ export function createIssuingClient<Paths extends object = paths>(
     return send(call, parseCallOptions(options, settings));
   }
 
-  // The compiler reports an operation without a method.
+  // The compiler reports an operation of the API without a method.
   const client: IssuingClient<Paths> & Record<OperationId, unknown> = {
     issueCard: createIssueCard(settings),
     getCard: (cardId, options) =>

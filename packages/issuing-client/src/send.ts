@@ -16,7 +16,7 @@ import { describeMissing } from "./runtime.ts";
 import { type AttemptFailure, type HttpRequest, notSent } from "./transport.ts";
 
 /**
- * Creates the call of an operation.
+ * Creates the call of an operation of the API.
  * @param id the id in the path.
  * @param content `query` begins with `?`; `body` is JSON.
  */

@@ -27,7 +27,7 @@ export const logRequests =
     addEntry(backend, entry, c.env.reply);
   };
 
-/** Logs a request that reaches no operation, such as one to a path that does not exist. */
+/** Logs a request that reaches no operation of the API, such as one to an unknown path. */
 export const logUnrouted = (backend: Backend, c: Call, reply: Reply): void =>
   addEntry(backend, createEntry(backend, c), reply);
 
