@@ -54,7 +54,8 @@ export async function runDoctor(
 }
 
 const marks = { pass: style("green", "✓"), fail: style("red", "✗"), warn: style("yellow", "!") };
-const nameWidth = 22;
+/** The longest name of a check: the column of names is as wide. */
+const longestName: Finding["check"] = "malformed-signature";
 
 /**
  * Formats the check and what the receiver did, and on the next lines what was sent and what to
@@ -63,7 +64,7 @@ const nameWidth = 22;
 function formatFinding(columns: number, finding: Finding): Text {
   const { check, verdict, clause, sent, observed, advice } = finding;
   const first =
-    text`${marks[verdict]} ${style("bold", check.padEnd(nameWidth))} ${observed}`.reflow(
+    text`${marks[verdict]} ${style("bold", check.padEnd(longestName.length))} ${observed}`.reflow(
       columns,
       "    ",
     );
