@@ -34,14 +34,14 @@ export const escapeControls = (text: string): string =>
 const missingTexts = ["undefined", "null", "NaN"];
 
 /** What a template literal makes of a value that is missing, or that is not awaited. */
-export const textsOfNoValue: readonly unknown[] = [
+export const textsOfMissingValues: readonly unknown[] = [
   ...missingTexts,
   "[object Object]",
   "[object Promise]",
 ];
 
 /** Finds such a text, or that of any other object, in a longer one. */
-export const findTextOfNoValue = (text: string): string | undefined =>
+export const findTextOfMissingValue = (text: string): string | undefined =>
   new RegExp(`\\b(?:${missingTexts.join("|")})\\b|\\[object \\w+\\]`).exec(text)?.[0];
 
 /** Describes a value that should be a number: the text `"10"` is none. */

@@ -1,7 +1,7 @@
 /** The API key: what is wrong with it, without printing it. */
-import { textsOfNoValue } from "@loyalty-cards/internal/format";
+import { textsOfMissingValues } from "@loyalty-cards/internal/format";
 import type { Result } from "@loyalty-cards/internal/result";
-import { configurationError, describeNoText, isPromise } from "./errors.ts";
+import { configurationError, describeInvalidText, isPromise } from "./errors.ts";
 import { describeMissing } from "./runtime.ts";
 
 /**
@@ -18,8 +18,8 @@ export function parseApiKeyOption(apiKey: unknown): string | (() => unknown) | u
 
 /** @returns the key, or what is wrong with it, without the key. */
 export function readApiKey(apiKey: unknown): Result<string, string> {
-  if (isPromise(apiKey) || textsOfNoValue.includes(apiKey))
-    return { failure: `apiKey ${describeNoText(apiKey)}. ${advice}` };
+  if (isPromise(apiKey) || textsOfMissingValues.includes(apiKey))
+    return { failure: `apiKey ${describeInvalidText(apiKey)}. ${advice}` };
   if (typeof apiKey !== "string" || apiKey.trim() === "")
     return { failure: describeMissing("apiKey", "LOYALTY_API_KEY") };
   const mistake = mistakes.find(({ pattern }) => pattern.test(apiKey));

@@ -2,12 +2,12 @@
  * The client: `createIssuingClient`, its method for each operation of the service, and its card
  * links.
  */
-import { textsOfNoValue } from "@loyalty-cards/internal/format";
+import { textsOfMissingValues } from "@loyalty-cards/internal/format";
 import { withIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import type { OperationId } from "@loyalty-cards/openapi/operations";
 import { type Api, createApi, type paths } from "./api.ts";
-import { configurationError, describeNoText, unknownMember, unknownOption } from "./errors.ts";
+import { configurationError, describeInvalidText, unknownMember, unknownOption } from "./errors.ts";
 import { createIssueCard, createIssuingSteps } from "./issue-card.ts";
 import { cardLinks } from "./links.ts";
 import {
@@ -247,9 +247,9 @@ function serializeChange(change: ConsentChange): string {
   if (typeof change !== "boolean")
     requireKnownNames("The change of setConsent", change ?? {}, changeNames, unknownMember);
   const isText = version === undefined || typeof version === "string";
-  if (textsOfNoValue.includes(version))
+  if (textsOfMissingValues.includes(version))
     throw configurationError(
-      `The version of setConsent ${describeNoText(version)}: set the version of the text that the user accepted, or leave it out.`,
+      `The version of setConsent ${describeInvalidText(version)}: set the version of the text that the user accepted, or leave it out.`,
     );
   if (typeof marketing === "boolean" && isText) return JSON.stringify({ marketing, version });
   throw configurationError(

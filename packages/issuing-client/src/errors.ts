@@ -6,7 +6,7 @@ import {
   generalUserMessage,
   hasIssuingErrorBrand,
 } from "@loyalty-cards/internal/errors";
-import { textsOfNoValue } from "@loyalty-cards/internal/format";
+import { textsOfMissingValues } from "@loyalty-cards/internal/format";
 
 /**
  * Problem details (RFC 9457, [spec
@@ -147,12 +147,12 @@ export const unknownOption = { toError: configurationError } as const;
 export const unknownMember = { noun: "member", toError: configurationError } as const;
 
 /** What is wrong with a value that is not the text that was meant, to follow its name. */
-export function describeNoText(value: unknown): string {
+export function describeInvalidText(value: unknown): string {
   if (isPromise(value)) return "is a promise: await it";
   if (value === undefined || value === null) return "is missing or blank";
   if (typeof value !== "string") return `is of type ${typeof value}, not text`;
   if (value === "[object Promise]") return "is the text of a promise: await it";
-  return textsOfNoValue.includes(value) ? `is the text "${value}"` : "is missing or blank";
+  return textsOfMissingValues.includes(value) ? `is the text "${value}"` : "is missing or blank";
 }
 
 /** Whether a value is a promise: a missing `await` is the cause of many invalid values. */

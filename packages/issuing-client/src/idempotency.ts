@@ -4,11 +4,11 @@
  */
 
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
-import { textsOfNoValue } from "@loyalty-cards/internal/format";
+import { textsOfMissingValues } from "@loyalty-cards/internal/format";
 import type { KeyedRequest } from "@loyalty-cards/internal/issuing-steps";
 import { isAttemptTime, keyLifetimeMs } from "@loyalty-cards/internal/key-retention";
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
-import { configurationError, describeNoText, IssuingError, unknownMember } from "./errors.ts";
+import { configurationError, describeInvalidText, IssuingError, unknownMember } from "./errors.ts";
 
 /** Your own user's id: not empty; a number must be a safe integer. */
 export type UserId = string | number | bigint;
@@ -193,8 +193,8 @@ export function parseNamespace(name: string, value: unknown): string {
  * another person's.
  */
 function requireText(name: string, value: unknown): string {
-  if (textsOfNoValue.includes(value))
-    throw configurationError(`${name} ${describeNoText(value)}. Set it, or leave it out.`);
+  if (textsOfMissingValues.includes(value))
+    throw configurationError(`${name} ${describeInvalidText(value)}. Set it, or leave it out.`);
   if (typeof value === "string" && value.trim() !== "") return value;
   throw configurationError(
     `${name} is present but undefined, blank or not text: set it, or leave it out.`,
@@ -207,7 +207,7 @@ function requireText(name: string, value: unknown): string {
  */
 export function formatUserId(userId: unknown): string {
   if (typeof userId === "bigint" || Number.isSafeInteger(userId)) return String(userId);
-  if (textsOfNoValue.includes(userId))
+  if (textsOfMissingValues.includes(userId))
     throw configurationError(
       `userId is the text "${userId}", which all users would share: pass the id of the user. Is its saving awaited?`,
     );

@@ -1,7 +1,7 @@
 /** Options of the client: defaults, environment variables, validation. */
 
 import { programAdvice, wrongSignalMessage } from "@loyalty-cards/internal/errors";
-import { describeValue, textsOfNoValue } from "@loyalty-cards/internal/format";
+import { describeValue, textsOfMissingValues } from "@loyalty-cards/internal/format";
 import { isLoopback, parseUrl } from "@loyalty-cards/internal/hostnames";
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import type { Clock } from "@loyalty-cards/internal/timers";
@@ -9,7 +9,7 @@ import { version } from "../package.json";
 import { parseApiKeyOption } from "./api-key.ts";
 import type { ClientEvent, ResponseMeta } from "./call.ts";
 import { systemClock } from "./clock.ts";
-import { configurationError, describeNoText, unknownOption } from "./errors.ts";
+import { configurationError, describeInvalidText, unknownOption } from "./errors.ts";
 import { parseHeaders } from "./headers.ts";
 import { parseNamespace } from "./idempotency.ts";
 import { describeMissing, describeMissingFetch, isNode, readEnvironment } from "./runtime.ts";
@@ -258,8 +258,8 @@ function parseService(options: IssuingClientOptions): Service | undefined {
 }
 
 function parseBaseUrl(address: string, allowInsecureHttp: boolean | undefined): string {
-  if (textsOfNoValue.includes(address))
-    throw configurationError(`baseUrl ${describeNoText(address)}: is LOYALTY_URL set?`);
+  if (textsOfMissingValues.includes(address))
+    throw configurationError(`baseUrl ${describeInvalidText(address)}: is LOYALTY_URL set?`);
   if (/^["']/.test(address))
     throw configurationError(
       "baseUrl begins with a quote, which a shell or a .env file did not remove. Remove it.",

@@ -2,11 +2,11 @@
  * The arguments of `issueCard`: template, request and options; their types, the checks of template
  * and request, and the body that is sent.
  */
-import { textsOfNoValue } from "@loyalty-cards/internal/format";
+import { textsOfMissingValues } from "@loyalty-cards/internal/format";
 import type { PreparedRequest } from "@loyalty-cards/internal/issuing-steps";
 import { describeUnknownName, type OptionNames } from "@loyalty-cards/internal/known-options";
 import type { FieldValues, Customer as WireCustomer } from "@loyalty-cards/openapi/types";
-import { configurationError, describeNoText, type IssuingError, isPromise } from "./errors.ts";
+import { configurationError, describeInvalidText, type IssuingError, isPromise } from "./errors.ts";
 import { type KeyOptions, keyOptionNames } from "./idempotency.ts";
 import { type CallOptions, callOptionNames } from "./options.ts";
 
@@ -75,8 +75,8 @@ export function parseId(name: string, id: unknown, advice = ""): string {
         ? `The ${name} is a promise: await it.`
         : `The ${name} must be a string; it is of type ${typeof id}.${advice}`,
     );
-  if (textsOfNoValue.includes(id))
-    throw configurationError(`The ${name} ${describeNoText(id)}.${advice}`);
+  if (textsOfMissingValues.includes(id))
+    throw configurationError(`The ${name} ${describeInvalidText(id)}.${advice}`);
   // Dot segments would change the path; all other characters are encoded.
   if (id === "." || id === "..")
     throw configurationError(`The ${name} is "${id}", which is not an id.`);
@@ -184,9 +184,9 @@ function checkConsents(
   consents: { privacy?: { version?: unknown } | null; marketing?: unknown } | null | undefined,
 ): void {
   const version = consents?.privacy?.version;
-  if (typeof version !== "string" || isBlank(version) || textsOfNoValue.includes(version))
+  if (typeof version !== "string" || isBlank(version) || textsOfMissingValues.includes(version))
     throw configurationError(
-      `customer.consents.privacy.version ${describeNoText(version)}: set the version of the privacy text that the user accepted, such as customer: { consents: { privacy: { version: "2026-01" } } }.`,
+      `customer.consents.privacy.version ${describeInvalidText(version)}: set the version of the privacy text that the user accepted, such as customer: { consents: { privacy: { version: "2026-01" } } }.`,
     );
   if (consents?.marketing !== undefined) checkMarketing(consents.marketing);
   for (const [name, consent] of Object.entries(consents ?? {})) {
@@ -206,9 +206,9 @@ function checkMarketing(marketing: unknown): void {
     );
   const { version } = marketing as { version?: unknown };
   if (version === undefined) return;
-  if (typeof version === "string" && !textsOfNoValue.includes(version)) return;
+  if (typeof version === "string" && !textsOfMissingValues.includes(version)) return;
   throw configurationError(
-    `customer.consents.marketing.version ${describeNoText(version)}: set the version of the text that the user accepted, or leave it out.`,
+    `customer.consents.marketing.version ${describeInvalidText(version)}: set the version of the text that the user accepted, or leave it out.`,
   );
 }
 

@@ -5,7 +5,7 @@
  */
 
 import { createTypeError } from "@loyalty-cards/internal/errors";
-import { textsOfNoValue } from "@loyalty-cards/internal/format";
+import { textsOfMissingValues } from "@loyalty-cards/internal/format";
 import type { IssuingSteps, PreparedRequest } from "@loyalty-cards/internal/issuing-steps";
 import type { NewJob } from "@loyalty-cards/internal/jobs/add";
 import type { OpenBreaker } from "@loyalty-cards/internal/jobs/breaker";
@@ -146,7 +146,7 @@ function parseTemplateId(template: unknown): string {
 }
 
 export function requireCardId(cardId: unknown): asserts cardId is string {
-  if (typeof cardId !== "string" || cardId.trim() === "" || textsOfNoValue.includes(cardId))
+  if (typeof cardId !== "string" || cardId.trim() === "" || textsOfMissingValues.includes(cardId))
     throw createTypeError(
       "cardId must be an id: it is blank, not text, or the text of a missing value.",
     );

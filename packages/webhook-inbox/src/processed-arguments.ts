@@ -1,6 +1,6 @@
 /** What `markProcessed` and `isNewest` check in every database: arguments and missing tables. */
 import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/errors";
-import { findTextOfNoValue } from "@loyalty-cards/internal/format";
+import { findTextOfMissingValue } from "@loyalty-cards/internal/format";
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 import { requireSource } from "./stored-event.ts";
@@ -31,7 +31,7 @@ export function parseSource(options: MarkOptions): string {
 /** @throws {TypeError} for a key of `isNewest` that all cards would share. */
 export function requireKey(key: unknown, usage: string): void {
   if (typeof key !== "string" || key === "") throw createTypeError(usage);
-  const text = findTextOfNoValue(key);
+  const text = findTextOfMissingValue(key);
   if (text === undefined) return;
   const message = `The key of isNewest contains "${text}", so that all cards would share it. Write \`balance of \${event.data.passId}\`.`;
   throw createTypeError(message);

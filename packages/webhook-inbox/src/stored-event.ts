@@ -4,7 +4,7 @@
  */
 import { describeHidden } from "@loyalty-cards/internal/builtin-module";
 import { createTypeError } from "@loyalty-cards/internal/errors";
-import { textsOfNoValue } from "@loyalty-cards/internal/format";
+import { textsOfMissingValues } from "@loyalty-cards/internal/format";
 import { requireInteger } from "@loyalty-cards/internal/limits";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 
@@ -79,7 +79,7 @@ export function parseJobData(
 
 /** @throws {TypeError} for anything but text, and for a text that several services would share. */
 export function requireSource(source: unknown): void {
-  const isText = typeof source === "string" && !textsOfNoValue.includes(source);
+  const isText = typeof source === "string" && !textsOfMissingValues.includes(source);
   if (source === undefined || isText) return;
   const given = typeof source === "string" ? `the text "${source}"` : `of type ${typeof source}`;
   throw createTypeError(

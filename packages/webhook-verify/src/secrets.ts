@@ -1,5 +1,5 @@
 /** Signing secrets: validation, and what a rotation needs. */
-import { formatType, textsOfNoValue } from "@loyalty-cards/internal/format";
+import { formatType, textsOfMissingValues } from "@loyalty-cards/internal/format";
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { toBytes } from "./body.ts";
 import { getNodeCrypto, type SigningKey } from "./signature.ts";
@@ -108,7 +108,8 @@ function copyKey(key: string | Uint8Array | null | undefined): Uint8Array {
   // All bytes are white space or control characters.
   if (bytes.every((byte) => byte <= 32))
     throw new InvalidSecretError("white space only: set LOYALTY_SIGNING_SECRET.");
-  if (textsOfNoValue.includes(key)) throw new InvalidSecretError(`the text "${key}": ${isSet}`);
+  if (textsOfMissingValues.includes(key))
+    throw new InvalidSecretError(`the text "${key}": ${isSet}`);
   if (typeof key === "string" && /^["']/.test(key))
     throw new InvalidSecretError(
       "a string that begins with a quote, which a shell or a .env file did not remove: remove it.",
