@@ -3,7 +3,7 @@
  * that it cannot control the terminal.
  */
 import { stripVTControlCharacters, styleText } from "node:util";
-import { escapeControls } from "@loyalty-cards/internal/format";
+import { escapeControls, formatNumber } from "@loyalty-cards/internal/format";
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -137,9 +137,6 @@ export const formatDayAndMinute = (moment: Date): string =>
   `${moment.toLocaleDateString("en", { month: "short", day: "numeric" })} ${formatMinute(moment)}`;
 
 const formatMinute = (moment: Date) => formatTime(moment.getTime()).slice(0, 5);
-
-/** Formats a number with thousands separators: 12,345. */
-export const formatNumber = (value: number): string => Math.round(value).toLocaleString("en");
 
 export const formatCount = (value: number, noun: string): string =>
   `${formatNumber(value)} ${noun}${value === 1 ? "" : "s"}`;

@@ -3,10 +3,11 @@
  */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
+import { formatNumber } from "@loyalty-cards/internal/format";
 import type { Result } from "@loyalty-cards/internal/result";
 import type { Context } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
-import { formatCount, formatNumber, style, Text, text } from "../printable.ts";
+import { formatCount, style, Text, text } from "../printable.ts";
 import { createIndex, type ListIndex } from "./duplicates.ts";
 import { type List, openList } from "./list.ts";
 import { type MappingOptions, parseMapping } from "./mapping.ts";

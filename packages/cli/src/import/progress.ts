@@ -1,9 +1,9 @@
 /**
  * How far an import is, and how fast: a status that is replaced on a terminal, or lines of a log.
  */
-import { formatDuration } from "@loyalty-cards/internal/format";
+import { formatDuration, formatNumber } from "@loyalty-cards/internal/format";
 import type { OutboxCounts } from "@loyalty-cards/issuing-outbox";
-import { formatMoment, formatNumber, Text } from "../printable.ts";
+import { formatMoment, Text } from "../printable.ts";
 import type { Printer } from "../printer.ts";
 import { countEnded, type ServiceState } from "./list-outbox.ts";
 
@@ -85,7 +85,7 @@ function formatSending(waiting: number, service: ServiceState, perSecond: number
 function formatRate(waiting: number, perSecond: number): string[] {
   if (perSecond === 0) return [];
   const left = formatDuration((waiting * 1_000) / perSecond);
-  return [`${formatNumber(perSecond)} per second`, `${left} left`];
+  return [`${formatNumber(Math.round(perSecond))} per second`, `${left} left`];
 }
 
 function formatOutage(since: Date, failure: ServiceState["failure"]): string {

@@ -7,11 +7,11 @@ import { createReadStream, createWriteStream, lstatSync, renameSync, rmSync } fr
 import { basename } from "node:path";
 import { text as readText } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
-import { formatDuration } from "@loyalty-cards/internal/format";
+import { formatDuration, formatNumber } from "@loyalty-cards/internal/format";
 import type { OutboxCounts, SqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import type { Context } from "../command.ts";
 import { CommandError, describeRejection, exitCodes, toSentence } from "../command-error.ts";
-import { formatCount, formatNumber, formatTable, type Part, style, text } from "../printable.ts";
+import { formatCount, formatTable, type Part, style, text } from "../printable.ts";
 import type { ListIndex } from "./duplicates.ts";
 import { countEnded } from "./list-outbox.ts";
 import type { InvalidRow } from "./read-row.ts";

@@ -1,6 +1,7 @@
 /** What a row of the traffic says: one phrase for a request, an event, or an action. */
+
+import { formatChange, formatNumber } from "@loyalty-cards/internal/format";
 import type { OperationId } from "@loyalty-cards/openapi/operations";
-import { formatPoints } from "../domain/cards.ts";
 import { toWalletTitle } from "../domain/context.ts";
 import type { Action, EventType, TrafficRequest } from "../domain/state.ts";
 
@@ -24,7 +25,7 @@ export function describeRequest(
 const describeResult: Record<OperationId, (result: never) => string> = {
   issueCard: () => "new card",
   getCard: ({ loyaltyBalance, loyaltyTier }: { loyaltyBalance: number; loyaltyTier: Tier }) =>
-    `${formatPoints(loyaltyBalance)} points${loyaltyTier === null ? "" : `, ${loyaltyTier}`}`,
+    `${formatNumber(loyaltyBalance)} points${loyaltyTier === null ? "" : `, ${loyaltyTier}`}`,
   listOperations: ({ items }: { items: unknown[] }) =>
     `${items.length} ${items.length === 1 ? "operation" : "operations"}`,
   getConsent: ({ marketingConsent }: { marketingConsent: boolean }) =>
@@ -63,7 +64,7 @@ interface EventFacts {
 }
 
 const describeData: Record<EventType, (data: EventFacts) => string> = {
-  "balance.changed": ({ change, balance }) => `${formatChange(change)} → ${formatPoints(balance)}`,
+  "balance.changed": ({ change, balance }) => `${formatChange(change)} → ${formatNumber(balance)}`,
   "tier.changed": ({ tier, previous }) => {
     const now = tier ?? "no tier";
     return previous === null ? now : `${now} (before: ${previous})`;
@@ -86,7 +87,7 @@ export function describeAction(action: Action): string {
     case "status":
       return status;
     case "expiry":
-      return keepsBalance ? `${formatPoints(-change)} points; they stay` : formatChange(change);
+      return keepsBalance ? `${formatNumber(-change)} points; they stay` : formatChange(change);
     default:
       return formatChange(change);
   }
@@ -94,5 +95,3 @@ export function describeAction(action: Action): string {
 
 const describeConsent = ({ marketingConsent }: { marketingConsent: boolean }) =>
   marketingConsent ? "marketing given" : "marketing withdrawn";
-
-const formatChange = (points: number) => (points > 0 ? "+" : "") + formatPoints(points);

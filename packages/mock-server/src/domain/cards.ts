@@ -60,17 +60,6 @@ export const getTierPoints = ({ balance, expiredPoints }: StoredCard) =>
 /** Rounds to millionths, so that 0.1 + 0.2 points are 0.3. */
 export const roundPoints = (points: number) => Math.round(points * 1e6) / 1e6;
 
-let numberFormat: Intl.NumberFormat | undefined;
-
-/**
- * Formats points for people: 1,250. All calls share one format: to create it takes longer than to
- * list a hundred rows.
- */
-export function formatPoints(points: number): string {
-  numberFormat ??= new Intl.NumberFormat("en", { maximumFractionDigits: 6 });
-  return numberFormat.format(points).replace("-", "−");
-}
-
 /**
  * Whether the service changes the value of a field itself: it then differs from the value of the
  * request.

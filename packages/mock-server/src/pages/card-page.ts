@@ -2,10 +2,11 @@
  * The pages that customers see: the card behind its QR code (spec 2.2), the page of each wallet's
  * link, and "no card here". They contain no contact data.
  */
+import { formatNumber } from "@loyalty-cards/internal/format";
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { toQrPath } from "@loyalty-cards/internal/qr-code";
 import { html } from "hono/html";
-import { formatPoints, getHolderName, getTierPoints, toCard } from "../domain/cards.ts";
+import { getHolderName, getTierPoints, toCard } from "../domain/cards.ts";
 import { type Domain, toWalletTitle, type Wallets } from "../domain/context.ts";
 import type { StoredCard } from "../domain/state.ts";
 import { getNextTier, getTemplate } from "../domain/templates.ts";
@@ -158,7 +159,7 @@ export function cardWithCode(view: CardView): Markup {
   const size = balance >= 100_000 ? html` class="long"` : "";
   return html`<article class="card">
 <header data-live="tier"><h1 class="shop">${shopName}</h1><span class="tier">${tier ?? "Member"}</span></header>
-<div class="balance" data-live="balance" aria-live="polite"><p><strong${size}>${formatPoints(balance)}</strong> points</p>${nextTier && progress(nextTier)}</div>
+<div class="balance" data-live="balance" aria-live="polite"><p><strong${size}>${formatNumber(balance)}</strong> points</p>${nextTier && progress(nextTier)}</div>
 ${holder === undefined ? "" : html`<p class="holder">${holder}</p>`}
 <div class="code">${qrCode(publicUrl, "QR code of this card")}<p>${toGroups(slug)}</p></div>
 </article>`;
@@ -170,7 +171,7 @@ const progress = ({
   from,
   progressFrom,
 }: NonNullable<CardView["nextTier"]>): Markup =>
-  html`<progress aria-label="Progress to ${name}" value="${from - missing - progressFrom}" max="${from - progressFrom}"></progress><p class="next"><span>${formatPoints(progressFrom)}</span> ${formatPoints(missing)} more to ${name} <span>${formatPoints(from)}</span></p>`;
+  html`<progress aria-label="Progress to ${name}" value="${from - missing - progressFrom}" max="${from - progressFrom}"></progress><p class="next"><span>${formatNumber(progressFrom)}</span> ${formatNumber(missing)} more to ${name} <span>${formatNumber(from)}</span></p>`;
 
 function walletLink({ wallets }: CardView, wallet: string, address: string): Markup {
   const title = toWalletTitle(wallet);

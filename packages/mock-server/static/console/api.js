@@ -2,8 +2,9 @@
  * Calls the control API, and the public API where the console acts as a website; waits for what
  * receivers respond; reads and writes the address.
  */
+import { formatNumber } from "@loyalty-cards/internal/format";
 import { formatAddress } from "@loyalty-cards/internal/hostnames";
-import { describeAttempt, formatNumber, isDelivered } from "./format.js";
+import { describeAttempt, isDelivered } from "./format.js";
 
 /** An error response of the service. Without `status` there was no response. */
 export class ServiceError extends Error {

@@ -2,8 +2,10 @@
  * One card: its face as the customer sees it, everything that a shop can do with it, its history
  * and its traffic.
  */
+
+import { formatChange, formatNumber } from "@loyalty-cards/internal/format";
 import { callAsWebsite, control, get, sayResult } from "./api.js";
-import { formatChange, formatDayTime, formatNumber, formatWallet } from "./format.js";
+import { formatDayTime, formatWallet } from "./format.js";
 import { CardTraffic } from "./rows.jsx";
 import { Button, Form, Head, useReading } from "./service.jsx";
 

@@ -1,9 +1,10 @@
 /** The cards with their customers: search, and a form that issues a card to a test member. */
 
+import { formatNumber } from "@loyalty-cards/internal/format";
 import { useState } from "preact/hooks";
 import { address, callAsWebsite, get, readAddress } from "./api.js";
 import { Card } from "./card.jsx";
-import { formatDayTime, formatNumber, formatWallet } from "./format.js";
+import { formatDayTime, formatWallet } from "./format.js";
 import { useReturnedFocus } from "./keys.jsx";
 import { Found, NothingFound, Search } from "./search.jsx";
 import { Form, Head, More, pageSize, useAddress, useReading } from "./service.jsx";

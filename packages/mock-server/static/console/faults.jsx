@@ -1,6 +1,7 @@
 /** The faults: a list of presets to inject, and a chip with the same words for each that is active. */
+
+import { formatNumber } from "@loyalty-cards/internal/format";
 import { control, get } from "./api.js";
-import { formatNumber } from "./format.js";
 import { Button, useReading, useService } from "./service.jsx";
 
 /** Those that the list offers. The control API has more: other kinds, requests and numbers. */

@@ -1,38 +1,31 @@
-/** Times, numbers, names, attempts and requests as text. */
+/** Times, names, attempts and requests as text. */
+import { formatDuration } from "@loyalty-cards/internal/format";
 
 /** @type {Intl.DateTimeFormatOptions} */
 const time = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
 const timeFormat = new Intl.DateTimeFormat(undefined, time);
 const dayFormat = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
-const numberFormat = new Intl.NumberFormat(undefined, { maximumFractionDigits: 6 });
 
 export const formatTime = (iso) => timeFormat.format(new Date(iso));
 /** "14:42" */
 export const formatMinute = (iso) => formatTime(iso).slice(0, 5);
 export const formatDay = (iso) => dayFormat.format(new Date(iso));
 export const formatDayTime = (iso) => `${formatDay(iso)} ${formatTime(iso)}`;
-export const formatNumber = (number) => numberFormat.format(number);
-export const formatChange = (number) =>
-  (number > 0 ? "+" : "") + formatNumber(number).replace("-", "−");
 
-/** "14 h", "2 h 35 min", "5 min" or "40 s". */
-function formatDuration(ms) {
-  const seconds = Math.max(0, Math.round(ms / 1000));
-  if (seconds < 60) return `${seconds} s`;
-  const minutes = Math.round(seconds / 60);
-  if (minutes < 60) return `${minutes} min`;
+/** Shorter, for a phone: no seconds from a minute on, and only hours from ten hours on. */
+function formatShort(ms) {
+  const minutes = Math.round(ms / 60_000);
   if (minutes >= 600) return `${Math.round(minutes / 60)} h`;
-  const rest = minutes % 60;
-  return `${Math.floor(minutes / 60)} h${rest > 0 ? ` ${rest} min` : ""}`;
+  return formatDuration(ms < 60_000 ? ms : minutes * 60_000);
 }
 
 /** The time until a moment, on the service's clock. */
-export const formatUntil = (iso, now) => formatDuration(Date.parse(iso) - Date.parse(now));
+export const formatUntil = (iso, now) => formatShort(Date.parse(iso) - Date.parse(now));
 
 /** "6 h ahead" of real time; the browser's clock may differ by some seconds from the machine's. */
 export function formatAhead(iso) {
   const ms = Date.parse(iso) - Date.now();
-  return ms < 30_000 ? "" : `${formatDuration(ms)} ahead`;
+  return ms < 30_000 ? "" : `${formatShort(ms)} ahead`;
 }
 
 export const formatWallet = (wallet) => wallet.slice(0, 1).toUpperCase() + wallet.slice(1);

@@ -2,10 +2,11 @@
  * What every view uses: the polled clock, readings that follow the service, actions with their
  * messages, buttons, forms and copying.
  */
+
+import { formatNumber } from "@loyalty-cards/internal/format";
 import { createContext } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import { get, readAddress, ServiceError } from "./api.js";
-import { formatNumber } from "./format.js";
 
 /** The pause between two reads. It doubles while each read has a change, or no response. */
 const minPauseMs = 100;

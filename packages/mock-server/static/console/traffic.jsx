@@ -2,10 +2,12 @@
  * The traffic: requests of the app, deliveries of webhooks and actions in one list, what happened
  * last first, with filters in the address.
  */
+
+import { formatNumber } from "@loyalty-cards/internal/format";
 import { useLayoutEffect, useState } from "preact/hooks";
 import { addressWith, get } from "./api.js";
 import { Detail } from "./detail.jsx";
-import { formatMinute, formatNumber } from "./format.js";
+import { formatMinute } from "./format.js";
 import { useReturnedFocus } from "./keys.jsx";
 import { Rows, ways } from "./rows.jsx";
 import { NothingFound, Search } from "./search.jsx";
