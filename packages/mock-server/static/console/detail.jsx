@@ -14,7 +14,7 @@ import {
   getMark,
   indent,
   isDelivered,
-  isInjected,
+  isSent,
   toCurl,
 } from "./format.js";
 import { getName, getStatus, Next } from "./rows.jsx";
@@ -128,7 +128,7 @@ function ActionDetail({ id, type, at, cardId, holder, phrase }) {
 
 function RequestDetail(entry) {
   const { id, method, path, apiKey, idempotencyKey, requestBody, responseBody } = entry;
-  const { status, reason, durationMs, at, warnings, sentBy } = entry;
+  const { status, durationMs, at, warnings, sentBy } = entry;
   const headers = {
     authorization: bearer,
     ...(requestBody !== undefined && { "content-type": "application/json" }),
@@ -152,7 +152,7 @@ function RequestDetail(entry) {
       {warnings.map(({ message }) => (
         <p class="warning">! {message}</p>
       ))}
-      {["unknown key", "no API key"].includes(reason) && <KeyAdvice />}
+      {status === 401 && apiKey === undefined && <KeyAdvice />}
       <h3>
         {sentBy === undefined ? "Your app" : `The ${sentBy}`} sent at {formatTime(at)}
       </h3>
@@ -262,7 +262,7 @@ function DeliveryDetail(delivery) {
               onClick={() => choose(index)}
             >
               {index + 1} {getMark(each)} {each.status ?? "no response"}
-              {isInjected(each) && " injected"} · {formatTime(each.at)}
+              {!isSent(each) && " injected"} · {formatTime(each.at)}
             </button>
           </>
         ))}
@@ -277,11 +277,11 @@ function DeliveryDetail(delivery) {
           {attempt.responseBody && <ResponseText text={attempt.responseBody} />}
         </Pre>
       )}
-      {attempt?.status === 401 && attempt.error === undefined && url && (
+      {attempt?.status === 401 && isSent(attempt) && url && (
         <SecretAdvice endpointId={endpointId} attemptedAt={attempt.at} />
       )}
       <h3>
-        {attempt && isInjected(attempt) ? "Not sent" : "Sent"} to{" "}
+        {attempt && !isSent(attempt) ? "Not sent" : "Sent"} to{" "}
         {url ?? `${endpointId}, which was deleted`}
       </h3>
       <SigningTime {...attempt} />
@@ -296,7 +296,7 @@ function DeliveryDetail(delivery) {
 
 function describeResponse(attempt) {
   if (attempt === undefined) return "Your receiver has not responded yet";
-  if (isInjected(attempt)) return "Your receiver did not get this attempt";
+  if (!isSent(attempt)) return "Your receiver did not get this attempt";
   return `Your receiver ${attempt.status === undefined ? "did not respond" : "responded"}`;
 }
 

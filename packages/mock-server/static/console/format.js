@@ -44,8 +44,8 @@ export function describeAttempt({ status = undefined, error = "" }) {
   return error === "" ? String(status) : `${status} (${error})`;
 }
 
-/** Whether a fault made the result of an attempt, which the receiver did not get. */
-export const isInjected = ({ error = "" }) => error.startsWith("injected fault");
+/** Whether a request was sent: not where an injected fault made the result of the attempt. */
+export const isSent = ({ signature = undefined }) => signature !== undefined;
 
 /** How many attempts of a delivery were made before Resend. */
 export const countEarlier = ({ attempts, failures, state }) =>
