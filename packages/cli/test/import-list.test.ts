@@ -576,6 +576,17 @@ describe("NDJSON", () => {
     expect((await check(text)).lines[0]).toBe("members.ndjson: 4 rows, 1 valid, 3 problems");
   });
 
+  it("reports an object that no text can be made of", async () => {
+    const { problems } = await checkEach(
+      '{"userId":{"toString":1},"phone":{"toString":1}}\n{"userId":2,"phone":{"toString":1}}\n',
+    );
+    expect(problems).toEqual([
+      "1:2  userId must be a text",
+      "1:26  phone must be a text",
+      "2:13  phone must be a text",
+    ]);
+  });
+
   it("whose first record has fewer members is not imported without the others", async () => {
     const text =
       '{"userId":1,"phone":"+48600100200"}\n{"userId":2,"email":"a@b.pl","field.points":1}\n';

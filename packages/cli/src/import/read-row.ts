@@ -6,7 +6,7 @@ import { findDuplicates, type ListIndex, toKeys } from "./duplicates.ts";
 import { readIdentity } from "./identity.ts";
 import type { ListRecord } from "./list.ts";
 import { isTarget, type Mapping, type MappingOptions, type Target } from "./mapping.ts";
-import { type ImportRow, Row, type RowProblem } from "./row.ts";
+import { type ImportRow, Row, type RowProblem, toText } from "./row.ts";
 
 export interface InvalidRow {
   /** The user id as the list has it; empty when there is none. */
@@ -41,7 +41,7 @@ export function readRow(
 }
 
 const toInvalid = (row: Row): { failure: InvalidRow } => ({
-  failure: { userId: String(row.getValue("userId")), problems: row.problems },
+  failure: { userId: toText(row.getValue("userId")), problems: row.problems },
 });
 
 /** Finds a row that repeats the header, as in a list that was put together from several. */

@@ -82,6 +82,9 @@ export const idDamages: readonly Damage[] = [
 
 const notText: Finding = { code: "not-text", message: "must be a text" };
 
+/** The text of a value. An object or a list has none: `String` calls its member `toString`. */
+export const toText = (value: unknown): string => (typeof value === "object" ? "" : String(value));
+
 export class Row {
   readonly line: number;
   readonly mapping: Mapping;
@@ -121,7 +124,7 @@ export class Row {
    */
   readText(target: Target, known: readonly Damage[] = damages): string | undefined {
     const value = this.getValue(target);
-    const text = String(value).trim();
+    const text = toText(value).trim();
     const isInexact = typeof value === "number" && !Number.isSafeInteger(value);
     const isText = typeof value !== "object" && !isInexact;
     const found = isText ? known.find(({ pattern }) => pattern.test(text)) : notText;
