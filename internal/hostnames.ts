@@ -25,7 +25,7 @@ export function isLoopback(hostname: string): boolean {
 
 /** Formats an address for a line, without its host when that is this machine: ":3000/webhooks". */
 export const formatAddress = (url: string): string =>
-  url.replace(/^https?:\/\/(?:localhost|127\.0\.0\.1)?/, "");
+  url.replace(/^https?:\/\/(?:(?:localhost|127\.0\.0\.1)(?=[:/]|$))?/, "");
 
 /** IPv4 addresses that the internet cannot reach: the first one, and how many bits all have. */
 const privateIpv4: readonly (readonly [address: string, bits: number])[] = [

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { describe, expect, it, vi } from "vitest";
 import { BoundedBuffer, readBounded, toChunks } from "../bounded-body.ts";
 import { formatDuration, toPrintable } from "../format.ts";
-import { canForwardTo, isLoopback, isPrivate } from "../hostnames.ts";
+import { canForwardTo, formatAddress, isLoopback, isPrivate } from "../hostnames.ts";
 import { type OptionNames, requireKnownNames } from "../known-options.ts";
 import { hasCode } from "../postgres/client.ts";
 import { toLine } from "../response-text.ts";
@@ -112,6 +112,19 @@ describe("isLoopback and isPrivate", () => {
     ["ftp://web", false],
   ])("lets development tools deliver to %s: %s", (address, isAllowed) => {
     expect(canForwardTo(new URL(address))).toBe(isAllowed);
+  });
+});
+
+describe("formatAddress", () => {
+  it.each([
+    ["http://localhost:3000/webhooks", ":3000/webhooks"],
+    ["https://127.0.0.1/webhooks", "/webhooks"],
+    ["http://localhost", ""],
+    ["https://localhost.run/hooks", "localhost.run/hooks"],
+    ["http://127.0.0.10:3000/x", "127.0.0.10:3000/x"],
+    ["https://shop.example.com/hooks", "shop.example.com/hooks"],
+  ])("formats %s as %j", (url, formatted) => {
+    expect(formatAddress(url)).toBe(formatted);
   });
 });
 
