@@ -293,4 +293,33 @@ describe("purchase", () => {
     expect([code, requests]).toEqual([2, ["GET /_mock/health undefined"]]);
     expect(stderr).toContain("This address is not a mock service");
   });
+
+  it("takes a body that is null for one without members", async () => {
+    const LOYALTY_URL = await listen(({ url }, response) => {
+      if (url === "/_mock/health" && isMock) response.end('{"status":"ok"}');
+      else response.writeHead(isMock ? 500 : 200).end("null");
+    });
+    const purchase = () => runCommand(["purchase", "card_1", "120"], { env: { LOYALTY_URL } });
+    let isMock = false;
+    const other = await purchase();
+    expect([other.code, other.stderr]).toEqual([
+      2,
+      expect.stringContaining("This address is not a mock service"),
+    ]);
+    isMock = true;
+    const failed = await purchase();
+    expect([failed.code, failed.stderr]).toEqual([
+      1,
+      "loyalty-cards: The mock service responded 500.\n",
+    ]);
+  });
+
+  it.each([
+    ["localhost:4010", "has no scheme"],
+    ["http://localhost:4010/api/v1", "must not end in /api/v1"],
+  ])("says what is wrong with the address %s, as the other commands do", async (address, found) => {
+    const env = { LOYALTY_URL: address };
+    const { code, stderr } = await runCommand(["purchase", "card_1", "10"], { env });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(found)]);
+  });
 });

@@ -34,13 +34,14 @@ const devAdvice = "Run `loyalty-cards dev`, and set LOYALTY_URL to the address t
 const dataAdvice = "dev forgets its cards when it stops; --data FILE keeps them.";
 
 async function runPurchase(
-  { print, environment, globals, timeoutMs }: Context,
+  { print, environment, globals, timeoutMs, createClient }: Context,
   _options: object,
   cardId: string,
   points: number,
 ): Promise<undefined> {
+  // Validates the address. The control API needs no key: none is sent, so http is allowed.
+  await createClient({ apiKey: "not-sent", allowInsecureHttp: true });
   const baseUrl = readBaseUrl(globals.baseUrl, environment).replace(/\/+$/, "");
-  /** Sends no API key: the control API needs none. */
   const call = (path: string, init: RequestInit = {}) =>
     fetch(`${baseUrl}/_mock${path}`, {
       ...init,
@@ -51,11 +52,9 @@ async function runPurchase(
       throw new CommandError(problem, { exitCode: exitCodes.failed, fix: devAdvice });
     });
   const health = await call("/health");
-  const { status } = health.ok
-    ? ((await health.json().catch(() => ({}))) as { status?: unknown })
-    : {};
+  const report = (await readJson(health)) as { status?: unknown } | null;
   // Without this check a real service would get the request.
-  if (status !== "ok")
+  if (!health.ok || report?.status !== "ok")
     throw new CommandError(
       "This address is not a mock service: purchases of a real service come from its tills",
       { fix: devAdvice },
@@ -65,12 +64,16 @@ async function runPurchase(
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ points }),
   });
-  const body = (await response.json().catch(() => ({}))) as Operation & { detail?: string };
+  const body = await readJson(response);
   if (!response.ok) {
-    const problem = body.detail ?? `The mock service responded ${response.status}.`;
+    const { detail } = (body ?? {}) as { detail?: string };
+    const problem = detail ?? `The mock service responded ${response.status}.`;
     const advice = response.status === 404 ? ` ${dataAdvice}` : "";
     throw new CommandError(problem + advice, { exitCode: exitCodes.failed });
   }
-  const { id, change, balance } = body;
+  const { id, change, balance } = body as Operation;
   print.data(body, () => text`Purchase of ${change} points: the balance is ${balance} (${id})`);
 }
+
+/** @returns null for a body that is not JSON. */
+const readJson = (response: Response): Promise<unknown> => response.json().catch(() => null);
