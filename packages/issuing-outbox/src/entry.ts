@@ -14,7 +14,7 @@ import type {
  */
 export type OutboxState = "waiting" | "issued" | "rejected" | "unknown";
 
-/** A card that is owed to a user. An optional member that is present but `undefined` throws. */
+/** A card that is owed to a user. An optional member that is present but not set throws. */
 export interface OwedCard<Fields = FieldValues> {
   /**
    * Your own user's id, created on your server and saved in the same transaction: an integer, or

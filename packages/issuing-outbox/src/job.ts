@@ -56,10 +56,12 @@ export function parseNewEntry<Fields>(
     );
   for (const name of Object.keys(input))
     if (!Object.hasOwn(entryNames, name)) throw new TypeError(describeUnknownMember(name));
-  // Without them a second card could be issued.
+  // Without their values, such as that of a column which is not set, a second card is possible.
   for (const name of ["keySuffix", "firstAttemptAt"] as const)
-    if (name in input && (input[name] ?? undefined) === undefined)
-      throw createTypeError(`${name} is present but ${input[name]}: set it, or leave it out.`);
+    if (name in input && (input[name] ?? "") === "")
+      throw createTypeError(
+        `${name} is present but undefined, null or empty: set it, or leave it out.`,
+      );
   const { userId, template, request, keySuffix: suffix = "", firstAttemptAt } = input;
   const { templateId, body } = client.prepare(template, request);
   requireStorable("template", templateId);

@@ -80,6 +80,7 @@ it.each([
   [{ request, template: "a\0b" }, "template must be well-formed text"],
   // The key would be that of another card, or older than is known.
   [{ request, keySuffix: undefined }, "keySuffix is present but undefined"],
+  [{ request, keySuffix: "" }, "keySuffix is present but undefined, null or empty"],
   [{ request, firstAttemptAt: undefined }, "firstAttemptAt is present but undefined"],
   [{ request, keySuffix: "a\0b" }, "keySuffix must be well-formed text"],
   [{ request, keySuffix: ["a"] }, "keySuffix is present but undefined, blank or not text"],
