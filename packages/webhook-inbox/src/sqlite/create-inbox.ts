@@ -173,7 +173,7 @@ function createOtherContentWarning({ log, clock }: InboxContext) {
   };
 }
 
-/** Like that of the client, from which this package imports nothing. */
+/** No delay exceeds `maxTimerMs`: options are checked, and a worker waits `pollMs` at most. */
 const systemClock: Clock = {
   now: () => Date.now(), // fake timers replace Date
   monotonicMs: () => performance.now(),
