@@ -16,15 +16,21 @@ import { requirePositive } from "@loyalty-cards/internal/limits";
  */
 export interface DedupeStore {
   /**
-   * Claims an id, or returns the state of the earlier claim. A claim must end after some minutes
-   * (`memoryDedupe`: 5): the process may end before `complete` or `release`.
+   * Claims an id, or returns the state of the earlier claim. A claim must end by itself, after five
+   * minutes or later: the process may end before `complete` or `release`.
    */
   claim(eventId: string): "new" | "in-progress" | "done" | Promise<"new" | "in-progress" | "done">;
   /** Called when the event was accepted: the id is `done`. */
   complete(eventId: string): void | Promise<void>;
-  /** Called when the event could not be accepted: the next delivery is `new`. */
+  /**
+   * Called when the event could not be accepted: the next delivery is `new`. Not called five
+   * minutes after the claim, because another delivery may have the id then.
+   */
   release(eventId: string): void | Promise<void>;
 }
+
+/** How long a claim lasts when its handler hangs. */
+const leaseMs = 300_000;
 
 /**
  * Handles an event unless it is a duplicate, and completes its claim, or releases it for the next
@@ -32,10 +38,11 @@ export interface DedupeStore {
  * @param eventId it is signed, unlike the headers (spec 6.3.3).
  */
 export async function handleOnce<Accepted>(
-  dedupe: DedupeStore,
   eventId: string,
   handle: () => Promise<Accepted>,
+  { dedupe, clock }: { dedupe: DedupeStore; clock: { monotonicMs(): number } },
 ): Promise<Accepted | "duplicate" | "in-progress"> {
+  const leaseEndsMs = clock.monotonicMs() + leaseMs;
   const state = await dedupe.claim(eventId);
   if (state === "done") return "duplicate";
   if (state === "in-progress") return "in-progress";
@@ -49,7 +56,8 @@ export async function handleOnce<Accepted>(
     return accepted;
   } catch (error) {
     try {
-      await dedupe.release(eventId);
+      // Later, another delivery may have claimed the id.
+      if (clock.monotonicMs() < leaseEndsMs) await dedupe.release(eventId);
     } catch {
       // The store fails too: the claim ends after its time.
     }
@@ -80,9 +88,6 @@ const optionNames = {
 
 type Testing = NonNullable<MemoryDedupeOptions["testing"]>;
 const testingNames = { clock: true } satisfies OptionNames<Testing>;
-
-/** How long a claim lasts when its handler hangs. */
-const leaseMs = 300_000;
 
 /**
  * Stores ids in the memory of this process. For several processes, or across a restart, use a

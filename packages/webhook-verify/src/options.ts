@@ -74,7 +74,7 @@ export interface ReceiverOptions
   timeoutMs?: number;
   /**
    * Set by tests only. The clock returns milliseconds since an arbitrary moment, for the age of
-   * loaded secrets and for the pauses between log lines; default `performance.now`.
+   * loaded secrets and of claims, and for the pauses between log lines; default `performance.now`.
    */
   testing?: { clock?: { monotonicMs(): number } };
 }

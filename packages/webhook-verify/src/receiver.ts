@@ -313,11 +313,11 @@ async function handleUnlessDuplicate(
   verified: VerifiedDelivery,
   settings: ReceiverSettings,
 ): Promise<HandlingOutcome> {
-  const { dedupe } = settings;
+  const { dedupe, clock } = settings;
   try {
     if (dedupe === undefined) return { outcome: await storeAndCallHandler(verified, settings) };
     const handle = () => storeAndCallHandler(verified, settings);
-    return { outcome: await handleOnce(dedupe, verified.event.id, handle) };
+    return { outcome: await handleOnce(verified.event.id, handle, { dedupe, clock }) };
   } catch (error) {
     return { outcome: "failed", reason: "handler-error", error };
   }

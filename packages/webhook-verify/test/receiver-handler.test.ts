@@ -279,6 +279,40 @@ describe("after the timeout", () => {
   });
 });
 
+describe("a handler that fails minutes after the timeout", () => {
+  it.each([
+    [299_999, "releases its claim", ["first", "third"]],
+    [300_000, "does not release the claim of a later delivery", ["first", "second"]],
+  ])("%i ms after its claim, %s", async (failedAtMs, _title, handled) => {
+    const clock = createTestClock();
+    const [failed, ended] = [createGate(), createGate()];
+    const calls: (string | undefined)[] = [];
+    const { receive } = createTestReceiver({
+      timeoutMs: 50,
+      dedupe: memoryDedupe({ testing: { clock } }),
+      testing: { clock },
+      handler: async (_event, { id }) => {
+        calls.push(id);
+        await failed.opened;
+        if (id === "first") throw new Error("too late");
+        await new Promise(() => {});
+      },
+      log: (line) => line.includes("failed: ") && ended.open(),
+    });
+    const deliver = async (id: string) => {
+      const { body, headers } = signedDelivery(balanceChanged());
+      const delivery = { body, headers: { ...headers, "service-delivery": id } };
+      return (await receive(post(delivery))).status;
+    };
+    expect(await deliver("first")).toBe(503);
+    clock.nowMs = failedAtMs;
+    expect(await deliver("second")).toBe(503);
+    failed.open();
+    await ended.opened;
+    expect([await deliver("third"), calls]).toEqual([503, handled]);
+  });
+});
+
 describe("a duplicate", () => {
   it("responds 204 for an accepted event, and does not call handler again", async () => {
     let calls = 0;
