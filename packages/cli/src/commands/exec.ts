@@ -68,10 +68,10 @@ async function runExec(
   }
 }
 
-const forwarded = ["SIGTERM", "SIGHUP", "SIGINT"] as const;
+const forwardedSignals = ["SIGTERM", "SIGHUP", "SIGINT"] as const;
 
 /**
- * Runs a command with the streams of this process, and passes signals to it.
+ * Runs a command with the streams of this process, and forwards signals to it.
  * @param variables added to the environment of this process.
  * @returns the command's exit code; 128 and the signal's number when a signal ended it, as shells
  * do.
@@ -85,7 +85,7 @@ async function runProcess(
   // A process group of its own gets signals as a whole: npm does not end the processes that it
   // started. On a terminal the command stays in the group that the keyboard and Ctrl-C belong to.
   const hasGroup = process.platform !== "win32" && !process.stdin.isTTY;
-  const pass = (signal: NodeJS.Signals) => {
+  const forwardSignal = (signal: NodeJS.Signals) => {
     // The terminal has sent Ctrl-C to the command already; a second signal would end many programs
     // at once.
     if (signal === "SIGINT" && process.stdin.isTTY) return;
@@ -94,14 +94,14 @@ async function runProcess(
   };
   // The listeners are added before the command starts: a signal that ended this process would leave
   // the command running.
-  for (const signal of forwarded) process.on(signal, pass);
+  for (const signal of forwardedSignals) process.on(signal, forwardSignal);
   // On Windows npm and npx are scripts, which need a shell, with arguments quoted for it.
   const child = spawn(command, args, {
     stdio: "inherit",
     env: { ...process.env, ...variables },
     detached: hasGroup,
   });
-  const stopWatching = watchParent(() => pass("SIGTERM"));
+  const stopWatching = watchParent(() => forwardSignal("SIGTERM"));
   try {
     const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals];
     return code ?? 128 + constants.signals[signal];
@@ -111,6 +111,6 @@ async function runProcess(
     throw new CommandError(`The command cannot be run: ${message}.`, { exitCode: 126 });
   } finally {
     stopWatching();
-    for (const signal of forwarded) process.off(signal, pass);
+    for (const signal of forwardedSignals) process.off(signal, forwardSignal);
   }
 }

@@ -103,7 +103,7 @@ function addDoctorCommand(webhook: Command, cli: Cli): void {
 function addListenCommand(webhook: Command, cli: Cli): void {
   const listen = webhook
     .command("listen")
-    .description("verify what a tunnel delivers, and pass it to a local receiver, until Ctrl-C")
+    .description("verify what a tunnel delivers, and forward it to a local receiver, until Ctrl-C")
     .option("--port <number>", "port to listen on; 0: any free port", parseWhole(0, 65_535), 4020)
     .option(...receiverOption)
     .option(...tolerance);

@@ -1,5 +1,5 @@
 /**
- * `webhook listen`: at the end of a tunnel, verifies deliveries, passes them byte for byte to a
+ * `webhook listen`: at the end of a tunnel, verifies deliveries, forwards them byte for byte to a
  * local receiver, and returns its response.
  */
 import {
@@ -34,12 +34,12 @@ interface ListenOptions {
 }
 
 /** What happened to a request. */
-interface Passed {
+interface Forwarded {
   /** Present when the delivery verified. */
   event?: WebhookEvent;
   /**
    * Why it did not verify: a reason of the verification, `method-not-allowed` or `too-large`. Only
-   * `invalid-payload` is passed on.
+   * `invalid-payload` is forwarded.
    */
   rejected?: string;
   /** What the receiver responded; absent when it did not get the delivery. */
@@ -74,9 +74,9 @@ export async function runListen(context: Context, options: ListenOptions): Promi
     async (request, response) => {
       const receivedMs = Date.now();
       try {
-        const passed = await pass(settings, request, response);
-        print.data(toJson(passed, receivedMs), () =>
-          formatPassed(passed, { receivedMs, to, width: print.dataColumns }),
+        const forwarded = await forward(settings, request, response);
+        print.data(toJson(forwarded, receivedMs), () =>
+          formatForwarded(forwarded, { receivedMs, to, width: print.dataColumns }),
         );
       } catch {
         response.destroy(); // the client has closed the connection
@@ -117,13 +117,17 @@ interface Settings {
   timeoutMs: number;
 }
 
-async function pass(
+async function forward(
   settings: Settings,
   request: IncomingMessage,
   response: ServerResponse,
-): Promise<Passed> {
+): Promise<Forwarded> {
   const { to: url, timeoutMs } = settings;
-  const reject = (status: number, rejected: string, headers: OutgoingHttpHeaders = {}): Passed => {
+  const reject = (
+    status: number,
+    rejected: string,
+    headers: OutgoingHttpHeaders = {},
+  ): Forwarded => {
     request.resume();
     response.writeHead(status, headers).end();
     return { rejected, status };
@@ -136,8 +140,8 @@ async function pass(
   if (body === undefined) return reject(413, "too-large");
 
   const verdict = await verify(settings, request, body);
-  // Anyone can send to a tunnel. A signed body that is not an event is passed: what responds to it
-  // is the receiver.
+  // Anyone can send to a tunnel. A signed body that is not an event is forwarded: what responds to
+  // it is the receiver.
   if ("rejected" in verdict && verdict.rejected !== "invalid-payload")
     return reject(401, verdict.rejected);
   const headers = selectHeaders(request.rawHeaders);
@@ -187,7 +191,7 @@ const ownHeaders: ReadonlySet<string> = new Set([
 
 /**
  * @param rawHeaders names and values in turn.
- * @returns those that are passed on.
+ * @returns those that are forwarded.
  */
 const selectHeaders = (rawHeaders: readonly string[]): string[] =>
   rawHeaders.filter((_, index) => {
@@ -196,7 +200,7 @@ const selectHeaders = (rawHeaders: readonly string[]): string[] =>
   });
 
 /** Members that are undefined are not in the JSON. */
-function toJson({ event, rejected, result, status }: Passed, receivedMs: number) {
+function toJson({ event, rejected, result, status }: Forwarded, receivedMs: number) {
   return {
     kind: "delivery",
     receivedAt: new Date(receivedMs).toISOString(),
@@ -211,8 +215,8 @@ function toJson({ event, rejected, result, status }: Passed, receivedMs: number)
 }
 
 /** `12:31:07  204    12 ms  ✓ balance.changed  evt_0mm…`; below a mismatch, what to check. */
-function formatPassed(
-  { event, rejected, result, status }: Passed,
+function formatForwarded(
+  { event, rejected, result, status }: Forwarded,
   { receivedMs, to, width }: { receivedMs: number; to: URL; width: number },
 ): Text {
   const duration = result === undefined ? "" : `${result.durationMs} ms`;
