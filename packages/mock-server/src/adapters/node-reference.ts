@@ -27,7 +27,7 @@ const own = [
 ];
 
 export function addReference(app: App, { domain }: Backend): void {
-  app.get("/api/docs", async (c) => {
+  app.get("/api/docs", async (call) => {
     const { default: openapi } = await import("@loyalty-cards/openapi/openapi.json", {
       with: { type: "json" },
     });
@@ -37,11 +37,13 @@ export function addReference(app: App, { domain }: Backend): void {
       templateId: getDefaultTemplate(domain).id,
       cardId: [...domain.state.cards.keys()].at(-1) ?? "",
     };
-    return respond(c, pageReply(referencePage(openapi, view)));
+    return respond(call, pageReply(referencePage(openapi, view)));
   });
   for (const name of own)
-    app.get(`/api/docs/${name}`, async (c) => respond(c, await findFile(`reference/${name}`)));
-  app.get(`/api/docs/${vendored}`, async (c) => respond(c, await readVendored()));
+    app.get(`/api/docs/${name}`, async (call) =>
+      respond(call, await findFile(`reference/${name}`)),
+    );
+  app.get(`/api/docs/${vendored}`, async (call) => respond(call, await readVendored()));
 }
 
 /**

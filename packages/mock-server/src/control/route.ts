@@ -39,22 +39,22 @@ export type Router = ReturnType<typeof createRouter>;
 export function createRouter(app: App) {
   function addRoute(
     pattern: RoutePattern,
-    run: (call: ControlCall, c: Call) => Promise<Result<unknown, Problem>>,
+    run: (controlCall: ControlCall, call: Call) => Promise<Result<unknown, Problem>>,
   ): void {
     const [method = "", path, status = "200"] = pattern.split(" ");
-    app.on(method, `/_mock${path}`, async (c) => {
+    app.on(method, `/_mock${path}`, async (call) => {
       try {
-        const result = await run(toControlCall(c), c);
-        return respond(c, toReply(result, Number(status)));
+        const result = await run(toControlCall(call), call);
+        return respond(call, toReply(result, Number(status)));
       } catch (error) {
-        return respond(c, problemReply(toProblem(error)));
+        return respond(call, problemReply(toProblem(error)));
       }
     });
   }
 
   return {
     route(pattern: RoutePattern, run: Run<ControlCall>): void {
-      addRoute(pattern, async (call) => ({ value: await run(call) }));
+      addRoute(pattern, async (controlCall) => ({ value: await run(controlCall) }));
     },
 
     routeWithBody<Body>(
@@ -62,13 +62,13 @@ export function createRouter(app: App) {
       validator: ControlValidator<Body>,
       run: Run<ControlCall & { body: Body }>,
     ): void {
-      addRoute(pattern, async (call, c) => {
-        const text = await readText(c);
+      addRoute(pattern, async (controlCall, call) => {
+        const text = await readText(call);
         if (text.failure !== undefined) return text;
-        const json = parseJson(c, text.value);
+        const json = parseJson(call, text.value);
         if (json.failure !== undefined) return json;
         const body = validateInput(validator, json.value);
-        return { value: await run({ ...call, body }) };
+        return { value: await run({ ...controlCall, body }) };
       });
     },
 
@@ -78,12 +78,12 @@ export function createRouter(app: App) {
      */
     routeList<Item>(
       pattern: RoutePattern,
-      list: (call: ControlCall) => readonly Item[],
+      list: (controlCall: ControlCall) => readonly Item[],
       view: (item: Item) => unknown,
     ): void {
-      addRoute(pattern, async (call) => {
-        const items = list(call);
-        const limit = parseLimit(call.query["limit"], { max: maxListed });
+      addRoute(pattern, async (controlCall) => {
+        const items = list(controlCall);
+        const limit = parseLimit(controlCall.query["limit"], { max: maxListed });
         if (limit.failure !== undefined) return limit;
         const viewed = items.slice(0, limit.value).map((item) => view(item));
         return { value: { items: viewed, total: items.length } };

@@ -35,31 +35,31 @@ export function addApi(app: App, backend: Backend): void {
       // The body is read before the key is checked, because the log has the body of a 401 too.
       ...(hasBody ? [readBody] : []),
       ...middleware,
-      (c) => respond(c, handle(domain, c)),
+      (call) => respond(call, handle(domain, call)),
     );
   }
   // On a port, /api/docs is the interactive reference.
-  app.on("GET", ["/api/docs", "/api/docs/json"], async (c) => {
+  app.on("GET", ["/api/docs", "/api/docs/json"], async (call) => {
     const { default: document } = await import("@loyalty-cards/openapi/openapi.json", {
       with: { type: "json" },
     });
     const servers = [{ url: `${domain.baseUrl}/api/v1`, description: "This mock server." }];
-    return respond(c, jsonReply(200, { ...document, servers }));
+    return respond(call, jsonReply(200, { ...document, servers }));
   });
-  app.notFound((c) => {
-    const reply = createNotFound(app, c);
+  app.notFound((call) => {
+    const reply = createNotFound(app, call);
     // A browser requests an icon for each response that it shows, which is not traffic of the app.
-    const isLogged = !c.req.path.startsWith("/_mock") && c.req.path !== "/favicon.ico";
-    if (isLogged) logUnrouted(backend, c, reply);
-    return respond(c, reply);
+    const isLogged = !call.req.path.startsWith("/_mock") && call.req.path !== "/favicon.ico";
+    if (isLogged) logUnrouted(backend, call, reply);
+    return respond(call, reply);
   });
 }
 
-const readBody: Middleware = async (c, next) => {
-  const { entry } = c.var;
-  const { value: text, failure } = await readText(c);
-  if (failure !== undefined) return respond(c, problemReply(failure));
-  c.set("text", text);
+const readBody: Middleware = async (call, next) => {
+  const { entry } = call.var;
+  const { value: text, failure } = await readText(call);
+  if (failure !== undefined) return respond(call, problemReply(failure));
+  call.set("text", text);
   entry.requestBody = toLoggedBody(text);
   return next();
 };
@@ -69,16 +69,16 @@ const unauthorized = createProblem(401, "The API key is missing or unknown.");
 /** A request needs a valid API key (spec 5.2). */
 const authenticate =
   (domain: Domain): Middleware =>
-  async (c, next) => {
-    const key = parseBearer(c.req.header("authorization"));
+  async (call, next) => {
+    const key = parseBearer(call.req.header("authorization"));
     const { kind } = domain.state.apiKeys.get(key ?? "") ?? {};
     if (kind === undefined) {
       const reason = key === undefined ? "no API key" : "unknown key";
-      return respond(c, problemReply(unauthorized, { reason }));
+      return respond(call, problemReply(unauthorized, { reason }));
     }
-    c.set("apiKeyKind", kind);
-    c.set("state", domain.state);
-    c.var.entry.apiKey = apiKeyNames[kind];
+    call.set("apiKeyKind", kind);
+    call.set("state", domain.state);
+    call.var.entry.apiKey = apiKeyNames[kind];
     return next();
   };
 
@@ -94,15 +94,18 @@ function trackEarlierRequests(domain: Domain): Middleware {
   /** The keys of the requests that are being processed. */
   const inProgress = new Set<string>();
 
-  return async (c, next) => {
-    const { entry } = c.var;
-    const key = c.req.header("idempotency-key");
+  return async (call, next) => {
+    const { entry } = call.var;
+    const key = call.req.header("idempotency-key");
     if (key !== undefined) entry.idempotencyKey = key;
     if (key === undefined || entry.operation !== "issueCard") {
-      c.set("earlier", { isInProgress: false });
+      call.set("earlier", { isInProgress: false });
       return next();
     }
-    c.set("earlier", { isInProgress: inProgress.has(key), cardAgeMs: getCardAgeMs(domain, key) });
+    call.set("earlier", {
+      isInProgress: inProgress.has(key),
+      cardAgeMs: getCardAgeMs(domain, key),
+    });
     if (inProgress.has(key)) return next();
     inProgress.add(key);
     try {
@@ -120,11 +123,11 @@ function getCardAgeMs(domain: Domain, key: string): number | undefined {
 }
 
 /** Runs after the faults, because they also match a request whose body is not JSON. */
-const parseBody: Middleware = async (c, next) => {
-  const { text } = c.var;
+const parseBody: Middleware = async (call, next) => {
+  const { text } = call.var;
   if (text === undefined) return next();
-  const { value: body, failure } = parseJson(c, text);
-  if (failure !== undefined) return respond(c, problemReply(failure));
-  c.set("body", body);
+  const { value: body, failure } = parseJson(call, text);
+  if (failure !== undefined) return respond(call, problemReply(failure));
+  call.set("body", body);
   return next();
 };

@@ -41,7 +41,7 @@ export function createApp(baseUrl: string): App {
     return pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : pathname;
   };
   const app: App = new Hono(prefix === "" ? {} : { getPath });
-  app.onError((_error, c) => respond(c, internalError));
+  app.onError((_error, call) => respond(call, internalError));
   return app;
 }
 
@@ -59,8 +59,8 @@ export async function getReply(app: App, request: Request): Promise<Reply> {
 let handled: Response | undefined;
 
 /** Responds with this reply. A middleware can replace it after `next()`. */
-export function respond(c: Call, reply: Reply): Response {
-  c.env.reply = reply;
+export function respond(call: Call, reply: Reply): Response {
+  call.env.reply = reply;
   handled ??= new Response(null);
   return handled;
 }

@@ -17,21 +17,21 @@ export function addGuards(app: App, backend: Backend): void {
 /** Responds 403 to a request that must be rejected. One to the API is in the log of requests. */
 function createGuard(backend: Backend, acceptsAnyHost: boolean): Middleware {
   const ownHost = new URL(backend.settings.baseUrl).host;
-  function reject(c: Call, detail: string): Response {
+  function reject(call: Call, detail: string): Response {
     const reply = problemReply(createProblem(403, detail));
-    if (c.req.path.startsWith("/api/")) logUnrouted(backend, c, reply);
-    return respond(c, reply);
+    if (call.req.path.startsWith("/api/")) logUnrouted(backend, call, reply);
+    return respond(call, reply);
   }
 
-  return async (c, next) => {
-    const host = c.req.header("host");
+  return async (call, next) => {
+    const host = call.req.header("host");
     if (!acceptsAnyHost && !isOwnHost(host, ownHost)) {
       const rule = "only host names of this machine are allowed.";
-      return reject(c, `The Host header names "${host}"; ${rule}`);
+      return reject(call, `The Host header names "${host}"; ${rule}`);
     }
-    const isReading = c.req.method === "GET" || c.req.method === "HEAD";
-    if (!isReading && isCrossOrigin(c, host ?? ownHost))
-      return reject(c, "Pages of another origin must not change anything here.");
+    const isReading = call.req.method === "GET" || call.req.method === "HEAD";
+    if (!isReading && isCrossOrigin(call, host ?? ownHost))
+      return reject(call, "Pages of another origin must not change anything here.");
     return next();
   };
 }

@@ -13,14 +13,14 @@ import type { Call } from "./app.ts";
 import { jsonReply, problemReply, type Reply } from "./reply.ts";
 import { parseLimit } from "./request.ts";
 
-type Handler = (domain: Domain, c: Call) => Reply;
+type Handler = (domain: Domain, call: Call) => Reply;
 
 export const handlers: Record<OperationId, Handler> = {
-  issueCard(domain, c) {
-    const { entry, apiKeyKind, body } = c.var;
+  issueCard(domain, call) {
+    const { entry, apiKeyKind, body } = call.var;
     const { result, isReplay, warnings } = issueCard(domain, {
       requestId: entry.id,
-      templateId: getId(c),
+      templateId: getId(call),
       body,
       idempotencyKey: entry.idempotencyKey,
       issuedVia: issuedVia[apiKeyKind],
@@ -32,29 +32,29 @@ export const handlers: Record<OperationId, Handler> = {
     return isReplay ? { ...reply, reason: "replay" } : reply;
   },
 
-  getCard(domain, c) {
-    const card = findCard(domain, c);
+  getCard(domain, call) {
+    const card = findCard(domain, call);
     return card === undefined ? noCard : jsonReply(200, toCard(domain, card));
   },
 
-  listOperations(domain, c) {
-    const card = findCard(domain, c);
+  listOperations(domain, call) {
+    const card = findCard(domain, call);
     if (card === undefined) return noCard;
-    const limit = parseLimit(c.req.query("limit"));
+    const limit = parseLimit(call.req.query("limit"));
     if (limit.failure !== undefined) return problemReply(limit.failure);
     const newest = listOperations(domain, card.id).slice(0, limit.value);
     return jsonReply(200, { items: newest.map(toOperation) });
   },
 
-  getConsent(domain, c) {
-    const card = findCard(domain, c);
+  getConsent(domain, call) {
+    const card = findCard(domain, call);
     return card === undefined ? noCard : jsonReply(200, toConsentState(getHolder(domain, card)));
   },
 
-  setConsent(domain, c) {
-    const card = findCard(domain, c);
+  setConsent(domain, call) {
+    const card = findCard(domain, call);
     if (card === undefined) return noCard;
-    const { entry, body } = c.var;
+    const { entry, body } = call.var;
     if (!isConsentChange(body))
       return problemReply(createValidationProblem(toFieldErrors(isConsentChange)));
     const holder = getHolder(domain, card);
@@ -68,7 +68,7 @@ const noCard = problemReply(createProblem(404, "There is no card with this id.")
 /** The variable segment of the path. */
 const getId = ({ req }: Call) => req.param("id") ?? "";
 
-const findCard = ({ state }: Domain, c: Call) => state.cards.get(getId(c));
+const findCard = ({ state }: Domain, call: Call) => state.cards.get(getId(call));
 
 /** Customers are never removed. */
 const getHolder = ({ state }: Domain, { customerId }: StoredCard) =>

@@ -13,23 +13,23 @@ type ReplyFault = Exclude<RequestFault, { kind: "latency" }>;
 
 export const injectFaults =
   (domain: Domain): Middleware =>
-  async (c, next) => {
-    const { operation = "", idempotencyKey, sentBy } = c.var.entry;
+  async (call, next) => {
+    const { operation = "", idempotencyKey, sentBy } = call.var.entry;
     if (sentBy === "console") return next();
-    const target: FaultTarget = { operation, idempotencyKey, ...c.var.earlier };
+    const target: FaultTarget = { operation, idempotencyKey, ...call.var.earlier };
 
-    const before = takeFault(domain, "before", target, c);
-    if (before?.kind === "latency") await waitForLatency(before.delayMs, c);
-    else if (before !== undefined) return respond(c, applyFault(before, unprocessed));
+    const before = takeFault(domain, "before", target, call);
+    if (before?.kind === "latency") await waitForLatency(before.delayMs, call);
+    else if (before !== undefined) return respond(call, applyFault(before, unprocessed));
     // After a reset the request is not one of the test that runs now.
-    if (domain.state !== c.var.state) return respond(c, wasReset);
+    if (domain.state !== call.var.state) return respond(call, wasReset);
 
     await next();
-    const { reply } = c.env;
+    const { reply } = call.env;
     const isCommitted = reply.status < 400;
-    const after = isCommitted ? takeFault(domain, "after-commit", target, c) : undefined;
-    if (after?.kind === "latency") await waitForLatency(after.delayMs, c);
-    else if (after !== undefined) return respond(c, applyFault(after, reply));
+    const after = isCommitted ? takeFault(domain, "after-commit", target, call) : undefined;
+    if (after?.kind === "latency") await waitForLatency(after.delayMs, call);
+    else if (after !== undefined) return respond(call, applyFault(after, reply));
     return undefined;
   };
 

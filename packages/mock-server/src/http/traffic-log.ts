@@ -15,21 +15,21 @@ const maxBodyLength = 65_536;
 
 export const logRequests =
   (backend: Backend, operationId: OperationId): Middleware =>
-  async (c, next) => {
+  async (call, next) => {
     const startedMs = performance.now();
-    const entry = createEntry(backend, c);
+    const entry = createEntry(backend, call);
     entry.operation = operationId;
-    c.set("entry", entry);
+    call.set("entry", entry);
     await next();
     // After a reset the request is not one of the test that runs now.
-    if (c.var.state !== undefined && c.var.state !== backend.domain.state) return;
+    if (call.var.state !== undefined && call.var.state !== backend.domain.state) return;
     entry.durationMs = Math.round(performance.now() - startedMs);
-    addEntry(backend, entry, c.env.reply);
+    addEntry(backend, entry, call.env.reply);
   };
 
 /** Logs a request that reaches no operation of the API, such as one to an unknown path. */
-export const logUnrouted = (backend: Backend, c: Call, reply: Reply): void =>
-  addEntry(backend, createEntry(backend, c), reply);
+export const logUnrouted = (backend: Backend, call: Call, reply: Reply): void =>
+  addEntry(backend, createEntry(backend, call), reply);
 
 export const toLoggedBody = (text: string) => copyStart(text, maxBodyLength);
 

@@ -10,22 +10,24 @@ import { fileReply, pageReply } from "./html.ts";
 
 export function addPages(app: App, { domain, settings }: Backend): void {
   const { wallets } = settings;
-  app.get("/", async (c) => respond(c, await findFile("console/index.html")));
-  app.get("/cards/:slug", (c) => {
-    const card = findCard(domain, c.req.param("slug"));
-    if (card === undefined) return respond(c, pageReply(notFoundPage("../"), 404));
-    const userAgent = c.req.header("user-agent") ?? "";
-    return respond(c, pageReply(cardPage(toCardView(domain, card), wallets, userAgent)));
+  app.get("/", async (call) => respond(call, await findFile("console/index.html")));
+  app.get("/cards/:slug", (call) => {
+    const card = findCard(domain, call.req.param("slug"));
+    if (card === undefined) return respond(call, pageReply(notFoundPage("../"), 404));
+    const userAgent = call.req.header("user-agent") ?? "";
+    return respond(call, pageReply(cardPage(toCardView(domain, card), wallets, userAgent)));
   });
-  app.on(["GET", "POST"], "/cards/:slug/:leaf", (c) => {
-    const { slug, leaf } = c.req.param();
-    return respond(c, walletReply(domain, slug, leaf, c.req.method === "POST"));
+  app.on(["GET", "POST"], "/cards/:slug/:leaf", (call) => {
+    const { slug, leaf } = call.req.param();
+    return respond(call, walletReply(domain, slug, leaf, call.req.method === "POST"));
   });
-  app.get("/assets/:name", async (c) => respond(c, await assetReply(wallets, c.req.param("name"))));
-  app.get("/console", async (c) => respond(c, await findFile("console/index.html")));
-  app.get("/console/", (c) => respond(c, emptyReply(308, { location: "../console" })));
-  app.get("/console/:name", async (c) =>
-    respond(c, await findFile(`console/${c.req.param("name")}`)),
+  app.get("/assets/:name", async (call) =>
+    respond(call, await assetReply(wallets, call.req.param("name"))),
+  );
+  app.get("/console", async (call) => respond(call, await findFile("console/index.html")));
+  app.get("/console/", (call) => respond(call, emptyReply(308, { location: "../console" })));
+  app.get("/console/:name", async (call) =>
+    respond(call, await findFile(`console/${call.req.param("name")}`)),
   );
 }
 
