@@ -30,7 +30,11 @@ import { Text } from "../printable.ts";
 import type { ListIndex } from "./duplicates.ts";
 import type { ImportRow } from "./row.ts";
 
-/** Failures that no retry can solve: a person must correct something first. */
+/**
+ * Failures that no retry can solve: a person must correct something first. `configuration` is one,
+ * because the command has no `apiKey` function, which could work later. `rejected` is none: a proxy
+ * may reject the form of one row, such as with 413.
+ */
 const endingCodes: readonly string[] = [
   "unauthorized",
   "forbidden",
