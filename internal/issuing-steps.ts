@@ -15,11 +15,11 @@ export interface PreparedRequest {
 export interface KeyedRequest extends PreparedRequest {
   idempotencyKey: string;
   /**
-   * How long ago the key was used first: 0 before its first use, negative by a clock that was
-   * ahead, Infinity when unknown. The outbox counts to the end of its attempt, which is not made
-   * when the service may have forgotten the key by then.
+   * How long ago the key was used first: undefined when this is its first use, Infinity when it is
+   * not known how long ago. It can be negative, by a clock that was ahead. The outbox counts to the
+   * end of its attempt, which is not made when the service may have forgotten the key by then.
    */
-  keyAgeMs: number;
+  sinceFirstUseMs: number | undefined;
 }
 
 /** The steps throw the errors of `issueCard`. */

@@ -56,14 +56,14 @@ export const keyOptionNames = {
 type GivenKey = string | Pick<IdempotencyKeyInput, "userId" | "keySuffix">;
 
 /**
- * @returns the key, and how long ago it was used first: 0 before its first use.
+ * @returns the key, and how long ago it was used first: undefined without `firstAttemptAt`.
  * @throws {IssuingError} `configuration` when `userId` and `idempotencyKey` are both set or neither
  * is, when an option is present but undefined, and for an invalid key or `firstAttemptAt`.
  */
 export function parseKeyOptions(
   options: KeyOptions,
   nowMs: number,
-): { key: GivenKey; keyAgeMs: number } {
+): { key: GivenKey; sinceFirstUseMs: number | undefined } {
   for (const name of ["idempotencyKey", "firstAttemptAt"] as const)
     if (name in options && options[name] === undefined)
       throw configurationError(
@@ -71,8 +71,8 @@ export function parseKeyOptions(
       );
   const key = parseKey(options);
   const { firstAttemptAt } = options;
-  const keyAgeMs = firstAttemptAt === undefined ? 0 : parseKeyAge(Number(firstAttemptAt), nowMs);
-  return { key, keyAgeMs };
+  if (firstAttemptAt === undefined) return { key, sinceFirstUseMs: undefined };
+  return { key, sinceFirstUseMs: nowMs - parseFirstAttempt(Number(firstAttemptAt), nowMs) };
 }
 
 function parseKey(options: KeyOptions): GivenKey {
@@ -254,8 +254,8 @@ export function parseIdempotencyKey(key: unknown): string {
 }
 
 /** @throws {IssuingError} `configuration` for a `firstAttemptAt` that is not a time in the past. */
-function parseKeyAge(firstAttemptAt: number, nowMs: number): number {
-  if (isAttemptTime(firstAttemptAt, nowMs)) return nowMs - firstAttemptAt;
+function parseFirstAttempt(atMs: number, nowMs: number): number {
+  if (isAttemptTime(atMs, nowMs)) return atMs;
   throw configurationError(
     "firstAttemptAt must be a Date or a time in milliseconds, after 2000 and not in the future. A time in seconds is in 1970.",
   );
@@ -266,8 +266,8 @@ function parseKeyAge(firstAttemptAt: number, nowMs: number): number {
  * @throws {IssuingError} `idempotency-expired` when the service may have forgotten the key: the
  * call could issue a second card.
  */
-export function requireRetentionMs({ keyAgeMs, idempotencyKey }: KeyedRequest): number {
-  const remainingMs = keyLifetimeMs - keyAgeMs;
+export function requireRetentionMs({ sinceFirstUseMs = 0, idempotencyKey }: KeyedRequest): number {
+  const remainingMs = keyLifetimeMs - sinceFirstUseMs;
   if (remainingMs > 0) return remainingMs;
   throw new IssuingError(
     "The first attempt was 24 hours ago: the service may have forgotten the key, and a new attempt could issue a second card. Look for the card first.",

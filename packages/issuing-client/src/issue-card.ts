@@ -37,7 +37,7 @@ export const createIssueCard =
       requireKnownNames("issueCard", given, issueOptionNames, unknownOption);
     const callSettings = parseCallOptions(given, settings);
     const prepared = prepareRequest(template, request);
-    const { key, keyAgeMs } = parseKeyOptions(given, callSettings.clock.now());
+    const { key, sinceFirstUseMs } = parseKeyOptions(given, callSettings.clock.now());
     if (callSettings.headers["idempotency-key"] !== undefined)
       throw configurationError(
         'headers must not have "idempotency-key" in issueCard: use the option idempotencyKey.',
@@ -46,7 +46,7 @@ export const createIssueCard =
     const { idempotencyNamespace: namespace } = settings;
     const idempotencyKey =
       typeof key === "string" ? key : await deriveKey({ ...key, templateId, namespace });
-    const keyed = { ...prepared, idempotencyKey, keyAgeMs };
+    const keyed = { ...prepared, idempotencyKey, sinceFirstUseMs };
     // No attempt of this call comes after the service has forgotten the key.
     const keyEndsAtMs = callSettings.clock.monotonicMs() + requireRetentionMs(keyed);
     const endsAtMs = Math.min(callSettings.endsAtMs, keyEndsAtMs);
@@ -71,14 +71,14 @@ const describeType = (value: unknown) =>
  * @param earlier what the attempts before this call mean, when there were some.
  */
 function sendCard<Fields>(
-  { templateId, body, idempotencyKey, keyAgeMs }: KeyedRequest,
+  { templateId, body, idempotencyKey, sinceFirstUseMs }: KeyedRequest,
   settings: CallSettings,
   earlier: EarlierAttempts,
 ): Promise<Card<Fields>> {
   const call = createCall<Card<Fields>>("issueCard", templateId, {
     body,
     idempotencyKey,
-    earlier: keyAgeMs === 0 ? "none" : earlier,
+    earlier: sinceFirstUseMs === undefined ? "none" : earlier,
     read: readCard<Fields>,
     findDifferentFields: (card) => getDifferentFields(JSON.parse(body).fieldValues, card),
   });

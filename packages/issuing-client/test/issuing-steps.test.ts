@@ -141,7 +141,7 @@ describe("send", () => {
     templateId: template.id,
     body,
     idempotencyKey: "order-1",
-    keyAgeMs: 0,
+    sinceFirstUseMs: undefined,
   });
 
   it("sends the body byte for byte, with the key", async () => {
@@ -168,9 +168,9 @@ describe("send", () => {
 
   // G26
   it("sends nothing for a key whose first attempt was 24 hours ago, or at an unknown time", async () => {
-    for (const keyAgeMs of [24 * 3_600_000, Number.POSITIVE_INFINITY]) {
+    for (const sinceFirstUseMs of [24 * 3_600_000, Number.POSITIVE_INFINITY]) {
       const { steps, requests } = openSteps();
-      const error = await catchIssuingError(steps.send({ ...prepared("{}"), keyAgeMs }));
+      const error = await catchIssuingError(steps.send({ ...prepared("{}"), sinceFirstUseMs }));
       expect(error).toMatchObject({ code: "idempotency-expired", idempotencyKey: "order-1" });
       expect(requests).toHaveLength(0);
     }
@@ -179,7 +179,7 @@ describe("send", () => {
   it("has the outcome of this attempt in its error, whatever earlier ones did", async () => {
     const sendAgain = async (status: number) => {
       const { steps } = openSteps([json({}, status)]);
-      const keyed = { ...prepared("{}"), keyAgeMs: 3_600_000 };
+      const keyed = { ...prepared("{}"), sinceFirstUseMs: 3_600_000 };
       return (await catchIssuingError(steps.send(keyed))).outcome;
     };
     for (const status of [
@@ -193,7 +193,7 @@ describe("send", () => {
   it("emits fields-differ for a card with other values than those of the body", async () => {
     const { steps, events } = openSteps([json({ ...card, fieldValues: { name: "Eve" } }, 201)]);
     const request = steps.prepare(template.id, signUp);
-    await steps.send({ ...request, idempotencyKey: "order-1", keyAgeMs: 0 });
+    await steps.send({ ...request, idempotencyKey: "order-1", sinceFirstUseMs: undefined });
     expect(events).toContainEqual(
       expect.objectContaining({ type: "fields-differ", fieldKeys: ["name"] }),
     );

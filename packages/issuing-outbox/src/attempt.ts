@@ -140,7 +140,7 @@ async function send(
 ): Promise<Result<Card, CallFailure>> {
   const request: KeyedRequest = {
     ...toRequest(job),
-    keyAgeMs: job.isFirstAttempt ? 0 : getKeyAgeMs(job, client.clock),
+    sinceFirstUseMs: job.isFirstAttempt ? undefined : getSinceFirstUseMs(job, client.clock),
   };
   try {
     return { value: await client.send(request, { deadlineMs: job.deadlineMs, signal }) };
@@ -149,8 +149,8 @@ async function send(
   }
 }
 
-/** How old the key can be when this attempt ends: the service must still know it then. */
-function getKeyAgeMs(job: OwnLease, clock: Clock): number {
+/** How long ago the key was used first when this attempt ends: the service must know it then. */
+function getSinceFirstUseMs(job: OwnLease, clock: Clock): number {
   const { leasedAtMs, firstAttemptAtMs = leasedAtMs, deadlineMs } = job;
   const wasClockAhead = firstAttemptAtMs - leasedAtMs > maxAheadMs;
   if (wasClockAhead) return endless;
