@@ -97,10 +97,10 @@ function getDifferentFields(
   if (!isObject(fieldValues)) return [];
   // `String` throws for some objects that JSON can have, such as { "toString": 1 }.
   const normalize = (value: unknown) => (typeof value === "object" ? value : String(value).trim());
-  return Object.keys(sent).filter((key) => {
-    const isOnBoth = sent[key] !== undefined && Object.hasOwn(fieldValues, key);
-    return isOnBoth && normalize(sent[key]) !== normalize(fieldValues[key]);
-  });
+  return Object.keys(sent).filter(
+    (key) =>
+      Object.hasOwn(fieldValues, key) && normalize(sent[key]) !== normalize(fieldValues[key]),
+  );
 }
 
 /** The steps of `issueCard` as separate functions, for the outbox. */

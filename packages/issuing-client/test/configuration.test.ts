@@ -316,7 +316,14 @@ const invalidArguments: [message: RegExp, calls: Call[]][] = [
     ],
   ],
   [/not an id/, [issue(signUp, ".."), (c) => c.setConsent(".", { marketing: true })]],
-  [/request\.customer is missing/, [issue(undefined as never), issue({})]],
+  [
+    /request\.customer is missing: .* The request is of type Undefined\./,
+    [issue(undefined as never)],
+  ],
+  [
+    /^request\.customer is missing: \{ customer: \{[^.]*\}\.( See |$)/,
+    [{}, { customer: null }, { customer: "hunter2" }].map((request) => issue(request)),
+  ],
   [
     noVersion,
     [
@@ -369,8 +376,12 @@ const invalidArguments: [message: RegExp, calls: Call[]][] = [
     ),
   ],
   [
-    /customer\.(phone|email|name) must be a string, not a number: keep it as text/,
-    ["phone", "email", "name"].map((contact) => issueTo({ [contact]: 48600100200 })),
+    /customer\.phone must be a string, not a number: keep it as text, such as "\+48600100200"\./,
+    [issueTo({ phone: 48600100200 })],
+  ],
+  [
+    /customer\.(email|name) must be a string, not a number: keep it as text\./,
+    ["email", "name"].map((contact) => issueTo({ [contact]: 48600100200 })),
   ],
   [/customer\.phone must be a string, not an object: keep it as text/, [issueTo({ phone: {} })]],
   [
@@ -413,8 +424,16 @@ const invalidArguments: [message: RegExp, calls: Call[]][] = [
     ],
   ],
   [
-    /The request of issueCard has no member "fields".*fieldValues/,
-    [(c) => c.issueCard("tpl_1", { ...signUp, fields: {} } as never, { userId: 1 })],
+    /The request of issueCard has no member "fields": pass it in fieldValues, as in issueCard/,
+    [issue({ ...signUp, fields: {} })],
+  ],
+  [
+    /The request of issueCard has no member "custmer"\. Did you mean customer\?/,
+    [issue({ custmer: {} })],
+  ],
+  [
+    /The request of issueCard has no member "points"\. Its members are customer, fieldValues\./,
+    [issue({ points: 1 })],
   ],
   [
     /has no member "(userId|deadlineMs)": pass it in the third argument, as in issueCard\("tpl_…", /,
@@ -432,6 +451,14 @@ const invalidArguments: [message: RegExp, calls: Call[]][] = [
   [
     /issueCard takes the template, .* The first argument is of type string, the second an object\./,
     [(c) => c.issueCard("tpl_1", { userId: 1 } as never, signUp as never)],
+  ],
+  [
+    /issueCard takes the template, .* The first argument is an object, the second an object\./,
+    [(c) => c.issueCard(signUp as never, { userId: 1 } as never, {} as never)],
+  ],
+  [
+    /issueCard takes the template, .* The first argument is of type string, the second of type string\./,
+    [(c) => c.issueCard("tpl_1", "hunter2" as never, { userId: 1 })],
   ],
   ...[0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53].map((limit): [RegExp, Call[]] => [
     new RegExp(`limit must be a whole number, 1 or more; it is ${limit}\\.`),
@@ -574,6 +601,8 @@ describe("the arguments of a method", () => {
     ],
     ["returns undefined", () => undefined as never, /apiKey function returned nothing/],
     ["returns an empty text", () => "", /apiKey function returned nothing/],
+    ["returns a blank text", () => " ", /apiKey function returned nothing/],
+    ["returns a number", () => 7 as never, /apiKey function returned no key: /],
     ["returns a line break", () => "hunter2\n", /apiKey function returned no key: .*line break/],
   ])("include the result of the apiKey function, which %s", async (_name, apiKey, message) => {
     await expectRejection((client) => client.getCard("c"), message, { apiKey });

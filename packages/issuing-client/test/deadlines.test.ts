@@ -123,6 +123,7 @@ describe("timeoutMs and deadlineMs", () => {
     clock.block(60_000); // before the call
     const failure = catchIssuingError(client.getCard("card_1"));
     expect(await clock.run(failure)).toMatchObject(notBegun);
+    expect(clock.monotonicMs()).toBe(60_500);
     expect(requests).toEqual([]);
   });
 });

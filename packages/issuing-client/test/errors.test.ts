@@ -67,6 +67,18 @@ it.each(
   },
 );
 
+it("has the members of the problem details, and names only the status in its message", async () => {
+  const problem = {
+    type: "https://cards.test/closed",
+    title: "Closed",
+    detail: "hunter2",
+    code: 7,
+  };
+  const error = await getRejection(json(problem, 503));
+  expect(error.problem).toEqual({ ...problem, status: 503 });
+  expect(readText(error)).toBe("The service responded 503 to issueCard.");
+});
+
 describe("an error response without problem details", () => {
   const page = { status: 502, headers: { "content-type": "text/html" } };
   it.each([
@@ -212,6 +224,12 @@ describe("the message of a 404", () => {
     expect(message).toContain(
       '404 to getCard: are address and port of baseUrl right? Or card "card_1"',
     );
+    for (const details of [{ title: "Not Found" }, { detail: "No such card." }]) {
+      const ofService = scripted([json(details, 404)]).client.getCard("card_1");
+      expect((await catchIssuingError(ofService)).message).toContain(
+        '404 to getCard: card "card_1"',
+      );
+    }
   });
 
   it("is one short line for any id", async () => {
@@ -258,6 +276,26 @@ describe("a 422 of the service", () => {
       { pointer: "/fieldValues/imię", detail: "Please fill in the name." },
     ]);
     expect(error.message).toContain(": /fieldValues/imię. userMessage");
+    const { fields } = await getRejectionOf422({ errors: [{ pointer: "" }, { pointer: "#" }] });
+    expect(fields).toStrictEqual([{ pointer: "" }, { pointer: "" }]); // the whole body
+  });
+
+  it.each([
+    "/customer",
+    "/customer/consents",
+    "/customer/consents/marketing",
+    "/customer/consents/marketing/version",
+    "/customer/consents/privacy",
+    "/customer/consents/privacy/version",
+    "/customer/email",
+    "/customer/name",
+    "/customer/phone",
+    "/fieldValues",
+    "/marketing",
+    "/version",
+  ])("names %s in the message, because the contract has it", async (pointer) => {
+    const error = await getRejectionOf422({ errors: [{ pointer }] });
+    expect(readText(error)).toBe(`The service responded 422 to issueCard: ${pointer}.`);
   });
 
   it.each([
@@ -316,6 +354,7 @@ describe("a 422 of the service", () => {
       "/customer/+48600100200",
       "/customer/48600100200",
       "/fieldValues/Anna",
+      "/Anna/fieldValues/name",
       "/Anna",
     ];
     const pointers = [...values, "/fieldValues/name"];

@@ -9,6 +9,7 @@ import {
   catchIssuingError,
   json,
   operationCalls,
+  readText,
   scripted,
   signUp,
 } from "@loyalty-cards/testing/scripted-client";
@@ -44,7 +45,7 @@ describe.each(Object.entries(calls))("%s", (_name, call) => {
     ["an HTML page", () => body(page, "text/html; charset=utf-8")],
     [
       "an HTML page after a comment",
-      () => body(`\n <!-- proxy -->\n<HTML lang="en">`, "text/html"),
+      () => body(`\n <!-- proxy -->\n<!DOCTYPE  html>`, "application/json"),
     ],
     ["an HTML page that says that it is JSON", () => body(page, "application/json")],
     ["an HTML page without a content type", () => body(new TextEncoder().encode(page))],
@@ -82,6 +83,30 @@ describe.each(Object.entries(calls))("%s", (_name, call) => {
   );
 });
 
+it("reads JSON after a byte order mark, which other programs write", async () => {
+  const text = `\ufeff${JSON.stringify(card)}`;
+  const { client } = scripted([body(new TextEncoder().encode(text), "application/json")]);
+  expect(await client.getCard("card_1")).toEqual(card);
+});
+
+it.each([
+  [300, "", "a redirect, which is not followed. Is baseUrl the address of the service?"],
+  [399, "", "a redirect, which is not followed. Is baseUrl the address of the service?"],
+  [600, "{}", "the invalid status 600."],
+  [200, "OK", "a body that is not JSON."],
+])("says what is wrong with a %i whose body is %j", async (status, text, what) => {
+  const response = {
+    type: "default",
+    status,
+    headers: new Headers(),
+    body: null,
+    text: async () => text,
+  };
+  const { client } = scripted([response as unknown as Response], { maxRetries: 0 });
+  const error = await catchIssuingError(client.getCard("card_1"));
+  expect(readText(error)).toBe(`The service responded with ${what}`);
+});
+
 it("does not show the detail of a 422 whose charset is not UTF-8", async () => {
   const problem = body(
     '{"detail":"Z\u0142y numer"}',
@@ -104,6 +129,8 @@ it.each([
   ["other JSON", () => json({ ok: true })],
   ["text without a type", () => body(new TextEncoder().encode("OK"))],
   ["XML", () => body("<ok/>", "application/xml")],
+  ["text that names an element of HTML", () => body("OK, no <body>", "text/plain")],
+  ["text of an unknown type", () => body("OK", "x-text/html")],
   ["JSON with the type of a page", () => body('{"ok":true}', "text/html")],
 ])(
   "resolves setConsent with undefined when the body of a success is %s",
@@ -133,6 +160,9 @@ describe("client.api", () => {
   it("returns a body that is not JSON as the caller asked for it", async () => {
     const { client } = scripted([body("OK", "text/plain")]);
     expect(await callApi(client, "GET", { parseAs: "text" })).toMatchObject({ data: "OK" });
+    const untyped = scripted([body(new TextEncoder().encode("OK"))], { maxRetries: 0 });
+    const call = untyped.client.api.GET("/passes/{id}", { params, parseAs: "text" });
+    expect((await catchIssuingError(call)).message).toContain("with a body that is not JSON.");
   });
 
   it.each([200, 202])(
@@ -213,6 +243,12 @@ const refusedCards: [name: string, body: unknown, message: RegExp, cardId: strin
     invalidUrl,
     "card_1",
   ],
+  [
+    "has no publicUrl and no status text",
+    { ...card, publicUrl: 1, status: 1 },
+    /: \/publicUrl, \/status\./,
+    "card_1",
+  ],
   ["has only an id", { id: "card_1" }, invalidUrl, undefined],
   ["is a job", { id: "job_1", status: "pending", customerId: "cus_1" }, invalidUrl, undefined],
   ["is a wrapper", { id: "req_1", data: card }, /the card is inside another object/, undefined],
@@ -229,9 +265,23 @@ const refusedCards: [name: string, body: unknown, message: RegExp, cardId: strin
     undefined,
   ],
   [
+    "is a wrapper in snake_case",
+    { id: "req_1", data: inSnakeCase },
+    /the card is inside another object/,
+    undefined,
+  ],
+  ["has another id inside", { id: "req_1", customer: { id: "cus_1" } }, invalidUrl, undefined],
+  ["has only a path", { id: "card_1", publicUrl: "/cards/1" }, invalidUrl, undefined],
+  [
     "is in snake_case",
     inSnakeCase,
     /in snake_case, such as public_url instead of publicUrl/,
+    "card_1",
+  ],
+  [
+    "is in both cases",
+    { ...inSnakeCase, publicUrl: "/cards/1" },
+    /a card: missing or invalid: \/publicUrl\./,
     "card_1",
   ],
   ["is a list", [card], invalidId, undefined],
@@ -320,15 +370,21 @@ it("returns the id of an operation as text, also when it is a number", async () 
   });
 });
 
-it("rejects operations whose type is not text", async () => {
-  const call = clientFor({ items: [{ id: "op_1", type: 3 }] }).listOperations("card_1");
-  await expect(call).rejects.toMatchObject({ code: "invalid-response" });
+it("rejects operations when the type of one is not text", async () => {
+  const items = [
+    { id: "op_1", type: "purchase" },
+    { id: "op_2", type: 3 },
+  ];
+  const error = await catchIssuingError(clientFor({ items }).listOperations("card_1"));
+  expect(error.code).toBe("invalid-response");
+  expect(error.message).toContain("something that is not a list of operations.");
 });
 
 it.each(["false", 0, null, { given: false }])("does not accept %j as a consent", async (value) => {
   const body = { customer: {}, marketingConsent: value };
   await expect(clientFor(body).getConsent("card_1")).rejects.toMatchObject({
     code: "invalid-response",
+    message: expect.stringContaining("not a consent: marketingConsent is not true or false."),
   });
   expect(await clientFor(body).setConsent("card_1", { marketing: false })).toBeUndefined();
 });
