@@ -56,13 +56,17 @@ type Stage =
 
 /** The state of one delivery while it is received. */
 interface Reception {
-  /** When the request arrived, by `performance.now()`. */
-  readonly startedMs: number;
   /** Aborted by the timeout. */
   readonly controller: AbortController;
   stage: Stage;
-  /** The response was sent before the work ended; no outcome is reported after it. */
+  /** The response was sent before the work ended. */
   hasTimedOut: boolean;
+}
+
+/** The response to a delivery, and what is reported of it. */
+interface Ending {
+  response: ReceiverResponse;
+  end: HandlingOutcome | RefusalOutcome;
 }
 
 /** An event whose signature is verified, and what is known of its delivery. */
@@ -125,23 +129,33 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
    * - while the handler runs: 503, and its event is accepted when it succeeds.
    */
   function receive(head: RequestHead, reader: BodyReader): Promise<ReceiverResponse> {
+    const startedMs = performance.now();
     const reception: Reception = {
-      startedMs: performance.now(),
       controller: new AbortController(),
       stage: { name: "reading-body" },
       hasTimedOut: false,
     };
     return new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(respondToTimeout(reception)), timeoutMs);
-      const complete = (response: ReceiverResponse) => {
-        clearTimeout(timer);
+      const respond = ({ value, failure }: Result<Ending, Refusal>) => {
+        const { response, end } = value ?? refuse(failure);
+        const { status } = response;
+        const durationMs = performance.now() - startedMs;
+        reporter.report(end, { status, durationMs, facts: reception.stage.facts });
         resolve(response);
-        // The handler was already running at the timeout. The event is accepted now, so nobody else
-        // will run `afterResponse` for it: its next delivery may be a duplicate.
-        if (reception.hasTimedOut) void response.afterResponse?.();
+      };
+      const timer = setTimeout(() => {
+        respond(endByTimeout(reception.stage));
+        reception.hasTimedOut = true;
+        const reason = new Error("The receiver responded because of its timeout.");
+        reception.controller.abort(withSafeMessage(reason));
+      }, timeoutMs);
+      const complete = (result: Result<Ending, Refusal>) => {
+        clearTimeout(timer);
+        if (reception.hasTimedOut) completeLate(result);
+        else respond(result);
       };
       runSteps(head, reader, reception).then(complete, (error) =>
-        complete(failUnexpectedly(error, reception)),
+        complete({ value: endByUnexpectedError(error) }),
       );
     });
   }
@@ -151,41 +165,38 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
     head: RequestHead,
     reader: BodyReader,
     reception: Reception,
-  ): Promise<ReceiverResponse> {
+  ): Promise<Result<Ending, Refusal>> {
     const request = checkRequest(head, settings);
-    if (request.failure !== undefined) return respondToRefusal(request.failure, reception);
+    if (request.failure !== undefined) return request;
     const { nowMs, signature, limits } = request.value;
     const header = checkHeader(signature, nowMs, toleranceSeconds);
-    if (header.failure !== undefined) return respondToRefusal(header.failure, reception);
+    if (header.failure !== undefined) return header;
     const body = await readBody(reader, limits);
-    if (body.failure !== undefined) return respondToRefusal(body.failure, reception);
+    if (body.failure !== undefined) return body;
     // The service delivers again what was too late, so it must not be accepted.
-    if (reception.hasTimedOut) return respondToRefusal({ reason: "timeout" }, reception);
+    if (reception.hasTimedOut) return timedOut;
     const unverified = { header: header.value, body: body.value, nowMs };
     reception.stage = { name: "loading-secret" };
     const match = await verifyWithSecrets(unverified, secrets);
-    if (match.failure !== undefined) return respondToRefusal(match.failure, reception);
-    if (reception.hasTimedOut) return respondToRefusal({ reason: "timeout" }, reception);
+    if (match.failure !== undefined) return match;
+    if (reception.hasTimedOut) return timedOut;
     const verified = createVerifiedDelivery(head, unverified, match.value, reception);
     if (verified.unexpectedData.length > 0)
       reporter.logUnexpectedData(verified.event, verified.unexpectedData);
     reception.stage = { name: "handling", facts: verified.facts };
-    return respondAfterHandling(verified, await handleUnlessDuplicate(verified, settings));
+    return { value: endHandling(verified, await handleUnlessDuplicate(verified, settings)) };
   }
 
   /** Accepts the delivery with 204. After 503 the service delivers again. */
-  function respondAfterHandling(
-    verified: VerifiedDelivery,
-    end: HandlingOutcome,
-  ): ReceiverResponse {
-    const { event, reception } = verified;
+  function endHandling(verified: VerifiedDelivery, end: HandlingOutcome): Ending {
+    const { event } = verified;
     if ("error" in end) reporter.logHandlerError(event, end.error, deliversAgain);
     if (end.outcome === "failed" || end.outcome === "in-progress")
-      return reportAndReturn(unavailable, end, reception);
-    const accepted: ReceiverResponse = { status: 204, headers: {}, event };
+      return { response: unavailable, end };
+    const response: ReceiverResponse = { status: 204, headers: {}, event };
     if (afterResponse !== undefined && end.outcome !== "duplicate")
-      accepted.afterResponse = () => runAfterResponse(verified);
-    return reportAndReturn(accepted, end, reception);
+      response.afterResponse = () => runAfterResponse(verified);
+    return { response, end };
   }
 
   async function runAfterResponse(verified: VerifiedDelivery): Promise<void> {
@@ -201,54 +212,47 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
     }
   }
 
-  function respondToTimeout(reception: Reception): ReceiverResponse {
-    const response = respondByStage(reception);
-    reception.hasTimedOut = true; // after the outcome was reported
-    const reason = new Error("The receiver responded because of its timeout.");
-    reception.controller.abort(withSafeMessage(reason));
-    return response;
-  }
-
-  function respondByStage(reception: Reception): ReceiverResponse {
-    const { stage } = reception;
+  function endByTimeout(stage: Stage): Result<Ending, Refusal> {
     switch (stage.name) {
       case "reading-body":
-        return respondToRefusal({ reason: "timeout" }, reception);
+        return timedOut;
       case "loading-secret":
-        return respondToRefusal({ reason: "secret-timeout" }, reception);
+        return { failure: { reason: "secret-timeout" } };
       case "handling":
         reporter.logHandlerTimeout(stage.facts.event, timeoutMs);
-        return reportAndReturn(unavailable, { outcome: "failed", reason: "timeout" }, reception);
+        return { value: { response: unavailable, end: { outcome: "failed", reason: "timeout" } } };
     }
   }
 
-  function respondToRefusal(refusal: Refusal, reception: Reception): ReceiverResponse {
+  function refuse(refusal: Refusal): Ending {
     const { reason } = refusal;
     if (isMisconfiguration(reason)) reporter.logMisconfiguration({ ...refusal, reason });
-    else if (!reception.hasTimedOut) reporter.logRejection({ ...refusal, reason });
-    return reportAndReturn(reasons[reason].response, toRefusalOutcome(refusal), reception);
+    else reporter.logRejection({ ...refusal, reason });
+    return { response: reasons[reason].response, end: toRefusalOutcome(refusal) };
   }
 
   /** Handles an error that nothing should throw. */
-  function failUnexpectedly(error: unknown, reception: Reception): ReceiverResponse {
+  function endByUnexpectedError(error: unknown): Ending {
     reporter.logUnexpectedError(error, deliversAgain);
-    return reportAndReturn(unavailable, { outcome: "error", error }, reception);
+    return { response: unavailable, end: { outcome: "error", error } };
   }
 
-  /** Reports how the delivery ended, and returns the response. */
-  function reportAndReturn(
-    response: ReceiverResponse,
-    end: HandlingOutcome | RefusalOutcome,
-    { startedMs, hasTimedOut, stage: { facts } }: Reception,
-  ): ReceiverResponse {
-    const { status } = response;
-    const durationMs = performance.now() - startedMs;
-    if (!hasTimedOut) reporter.report(end, { status, durationMs, facts });
-    return response;
+  /** Completes a delivery whose outcome the timeout has reported. */
+  function completeLate({ value, failure }: Result<Ending, Refusal>): void {
+    if (failure === undefined) {
+      // The handler was already running at the timeout. The event is accepted now, so nobody else
+      // will run `afterResponse` for it: its next delivery may be a duplicate.
+      void value.response.afterResponse?.();
+      return;
+    }
+    const { reason } = failure; // such as why the secret was late
+    if (isMisconfiguration(reason)) reporter.logMisconfiguration({ ...failure, reason });
   }
 
   return { receive, reporter };
 }
+
+const timedOut = { failure: { reason: "timeout" } } as const satisfies Result<Ending, Refusal>;
 
 /** What follows from the response, as the log says it. */
 const deliversAgain = "responded 503, so the service delivers again.";
