@@ -4,13 +4,23 @@ import type { IssuingErrorCode } from "@loyalty-cards/issuing-client";
 import type { OutboxCounts } from "@loyalty-cards/issuing-outbox";
 
 const hourMs = 3_600_000;
-/** Reasons that waiting does not end. */
-const endless: string[] = [
-  "unauthorized",
-  "forbidden",
-  "not-found",
-  "rejected",
-] satisfies IssuingErrorCode[];
+/** Whether a pause with this reason lasts until somebody acts. */
+const isEndless: Readonly<Record<string, boolean>> = {
+  validation: false,
+  "not-found": true,
+  unauthorized: true,
+  forbidden: true,
+  conflict: false,
+  "rate-limited": false,
+  rejected: true, // for several entries: a form of one alone pauses nothing
+  server: false,
+  network: false,
+  timeout: false,
+  deadline: false,
+  "invalid-response": false,
+  "idempotency-expired": false,
+  configuration: false, // an apiKey function that fails may work again
+} satisfies Record<IssuingErrorCode, boolean>;
 
 /** @returns what to alert on. */
 export function findAlarms(counts: OutboxCounts, nowMs = Date.now()): string[] {
@@ -22,7 +32,7 @@ export function findAlarms(counts: OutboxCounts, nowMs = Date.now()): string[] {
     paused,
   } = counts;
   const alarms = paused.map(({ reason, template }) =>
-    endless.includes(reason)
+    isEndless[reason]
       ? `Cards of ${template} wait until somebody acts: ${reason}`
       : `Cards of ${template} wait: ${reason}`,
   );

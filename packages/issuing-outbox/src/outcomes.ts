@@ -177,6 +177,12 @@ function createFormat(options: ReportOptions, hasWorker: () => boolean) {
 }
 
 const notAccepted = "the service does not accept the API key. Correct LOYALTY_API_KEY, and restart";
+const serviceFails = "the service fails or does not respond";
+
+/** Failures that are logged. The others reject an entry, make it unknown, or end by themselves. */
+type LoggedCode =
+  | Exclude<IssuingErrorCode, "validation" | "idempotency-expired" | "conflict">
+  | "no-form";
 
 /** What to do about a failure, by its code. */
 const adviceByCode: Partial<Record<string, string>> = {
@@ -191,6 +197,11 @@ const adviceByCode: Partial<Record<string, string>> = {
   "no-form":
     "its form was not stored, because the transaction was committed although add had failed or was not awaited. Call add again, with the form",
   network: "no connection to the service. Check LOYALTY_URL if it never worked",
-} satisfies Partial<Record<IssuingErrorCode | "no-form", string>>;
+  server: serviceFails,
+  timeout: serviceFails,
+  deadline: serviceFails,
+  "invalid-response": serviceFails,
+} satisfies Record<LoggedCode, string>;
 
-const getAdvice = (code: string) => adviceByCode[code] ?? "the service fails or does not respond";
+/** @param code of a client, which can be newer than this table. */
+const getAdvice = (code: string) => adviceByCode[code] ?? serviceFails;

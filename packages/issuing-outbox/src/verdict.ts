@@ -79,24 +79,32 @@ type Meaning =
 
 type Rule = Meaning | ((failure: CallFailure, facts: AttemptFacts) => Meaning);
 
-/** Other statuses from 400 on mean that the service fails. */
+/** Statuses that mean something else than their code. */
 const meaningByStatus: Partial<Record<number, Rule>> = {
   202: "works", // it issues the card later
   400: judgeBadRequest,
-  409: judgeConflict,
   413: judgeLength,
   414: judgeLength,
-  422: "invalid-form",
-  423: judgeConflict,
 };
 
-/** Without such a status. Other codes mean that the service fails. */
-const meaningByCode: Partial<Record<CallFailure["code"], Rule>> = {
-  "idempotency-expired": "undecidable",
+/** A code of a newer client, which this table does not have, means that the service fails. */
+const meaningByCode: Partial<Record<string, Rule>> = {
+  validation: "invalid-form",
+  "not-found": "fails",
+  unauthorized: "fails",
+  forbidden: "fails",
+  conflict: judgeConflict,
+  "rate-limited": "fails",
+  rejected: "fails",
+  server: "fails",
+  network: "fails",
+  timeout: "fails",
   deadline: judgeDeadline,
+  "invalid-response": "fails",
+  "idempotency-expired": "undecidable",
   configuration: judgeConfiguration,
   aborted: "silent",
-};
+} satisfies Record<CallFailure["code"], Rule>;
 
 /** A 400 of a proxy is no problem details, and says nothing of the form. */
 function judgeBadRequest({ problem }: CallFailure, { job }: AttemptFacts): Meaning {

@@ -141,6 +141,12 @@ describe.each(["worker", "visitor"])("judges for a %s", (who) => {
       "waiting, fails with configuration, no effect",
       "waiting, fails with configuration, no effect",
     ],
+    [
+      "a code of a newer client",
+      { code: "teapot" as "server", outcome: "not-sent" },
+      "waiting, fails with teapot, no effect",
+      "waiting, fails with teapot, no effect",
+    ],
     // it fails, and may have issued the card
     [
       "a lost response",

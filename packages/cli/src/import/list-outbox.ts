@@ -30,17 +30,23 @@ import { Text } from "../printable.ts";
 import type { ListIndex } from "./duplicates.ts";
 import type { ImportRow } from "./row.ts";
 
-/**
- * Failures that no retry can solve: a person must correct something first. `configuration` is one,
- * because the command has no `apiKey` function, which could work later. `rejected` is none: a proxy
- * may reject the form of one row, such as with 413.
- */
-const endingCodes: readonly string[] = [
-  "unauthorized",
-  "forbidden",
-  "configuration",
-  "not-found",
-] satisfies IssuingErrorCode[];
+/** Whether a failure of one row ends the run, because a person must correct something first. */
+const endsRun: Readonly<Record<string, boolean>> = {
+  validation: false,
+  "not-found": true,
+  unauthorized: true,
+  forbidden: true,
+  conflict: false,
+  "rate-limited": false,
+  rejected: false, // it can be about this row only, such as by a proxy that filters text
+  server: false,
+  network: false,
+  timeout: false,
+  deadline: false,
+  "invalid-response": false,
+  "idempotency-expired": false,
+  configuration: true, // the command has no apiKey function, which could work later
+} satisfies Record<IssuingErrorCode, boolean>;
 
 const batchSize = 200;
 
@@ -94,8 +100,7 @@ export async function openListOutbox(
       facts.isIdle = false;
       facts.failure = undefined;
       if (outcome.outcome === "failed") noteFailure(outcome, facts);
-      if (outcome.outcome === "failed" && endingCodes.includes(outcome.code))
-        stopping.abort(outcome.error);
+      if (outcome.outcome === "failed" && endsRun[outcome.code]) stopping.abort(outcome.error);
       else facts.hasSent = true;
     },
   });
