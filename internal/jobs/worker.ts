@@ -21,8 +21,7 @@ interface WorkerContext<Leased extends LeasedJob> {
   onUnavailable(error: unknown): void;
   /** Called when nothing is due for a minute: perhaps a clock was ahead when it was stored. */
   correctTimes?(): Promise<unknown>;
-  /** Erases some of what is old, and returns whether more may be left. */
-  eraseOld?(): Promise<boolean>;
+  sweep?: Sweep;
   /** Called before the worker sleeps because nothing is due. */
   onIdle?(): unknown;
   clock: Clock;
@@ -61,6 +60,14 @@ const minWaitMs = 50;
 /** How often a worker that rests erases what is old, and for how long at a time. */
 const sweepIntervalMs = 600_000;
 const maxSweepMs = 1_000;
+
+/** What erases old rows. Those of an outbox share one, so that many drains erase no more. */
+export interface Sweep {
+  /** Erases some of what is old, and returns whether more may be left. */
+  eraseSome(): Promise<boolean>;
+  /** When nothing old was left, on the monotonic clock. */
+  endedAtMs?: number;
+}
 
 /** Why a worker rests: its last look found nothing that was due. */
 export interface Rest {
@@ -172,7 +179,6 @@ export function startWorker<Leased extends LeasedJob>(
   };
   /** What the last look found; undefined when it began jobs. */
   let lastRest: Rest | undefined;
-  let sweptAtMs = Number.NEGATIVE_INFINITY;
   /** Since the last look began, a job ended or was added, or its rest was over. */
   let mayBeDue = true;
   let endWait = () => {};
@@ -245,7 +251,7 @@ export function startWorker<Leased extends LeasedJob>(
     if (running.size > 0) return { delayMs };
     state.limit = 1;
     if (delayMs > 0) {
-      await sweep();
+      await eraseOld();
       context.onIdle?.();
     }
     if (delayMs <= maxIdleMs) return { delayMs };
@@ -255,15 +261,17 @@ export function startWorker<Leased extends LeasedJob>(
   }
 
   /** Erases what is old, until a job may be due. What is left is for the next rest. */
-  async function sweep(): Promise<void> {
+  async function eraseOld(): Promise<void> {
+    const { sweep } = context;
     const startedMs = clock.monotonicMs();
-    if (startedMs - sweptAtMs < sweepIntervalMs) return;
-    while (await context.eraseOld?.()) {
+    const { endedAtMs = Number.NEGATIVE_INFINITY } = sweep ?? {};
+    if (sweep === undefined || startedMs - endedAtMs < sweepIntervalMs) return;
+    while (await sweep.eraseSome()) {
       await new Promise((resolve) => setRealImmediate(resolve)); // SQLite is synchronous
       const isLate = clock.monotonicMs() - startedMs > maxSweepMs;
       if (mayBeDue || isLate || isOver(getState(), rules)) return;
     }
-    sweptAtMs = clock.monotonicMs();
+    sweep.endedAtMs = clock.monotonicMs();
   }
 
   async function wait(ms: number): Promise<void> {

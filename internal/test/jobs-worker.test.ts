@@ -411,7 +411,7 @@ describe("startWorker", () => {
     const work = openWork();
     const batches: number[] = [];
     let left = 3;
-    const eraseOld = async () => {
+    const eraseSome = async () => {
       batches.push(work.attempts.length);
       left -= 1;
       if (left === 1) {
@@ -420,7 +420,8 @@ describe("startWorker", () => {
       }
       return left > 0;
     };
-    const worker = work.start({}, undefined, { eraseOld });
+    const sweep = { eraseSome };
+    const worker = work.start({}, undefined, { sweep });
     await work.clock.pass(1_000);
     expect(batches).toEqual([0, 0, 1]);
     await work.clock.pass(10 * 60_000 - 2_000);
@@ -428,6 +429,8 @@ describe("startWorker", () => {
     await work.clock.pass(3_000);
     expect(batches.length).toBe(4);
     await work.clock.run(worker.stop(0));
+    await work.clock.run(work.start({}, { maxIdleMs: 0 }, { sweep }).ended);
+    expect(batches.length).toBe(4);
   });
 
   it("ends after `maxJobs`, and at its time", async () => {

@@ -5,7 +5,12 @@ import { getDelayMs, getLeaseDelayMs } from "@loyalty-cards/internal/jobs/read";
 import { giveBack, maxRestMs } from "@loyalty-cards/internal/jobs/settle";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import type { JobTables, LeasedJob } from "@loyalty-cards/internal/jobs/tables";
-import { startWorker, type Worker, type WorkLimits } from "@loyalty-cards/internal/jobs/worker";
+import {
+  type Sweep,
+  startWorker,
+  type Worker,
+  type WorkLimits,
+} from "@loyalty-cards/internal/jobs/worker";
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import {
   endless,
@@ -40,6 +45,9 @@ export interface Workers {
 export function createWorkers(context: OutboxContext): Workers {
   const { database, tables, client, retentionMs, report, lifecycle, activeWorkers } = context;
   const { clock, deadlineMs } = client;
+  const sweep: Sweep = {
+    eraseSome: () => database.transact(() => eraseForms(tables, retentionMs)),
+  };
   const stop = (graceMs: number) =>
     Promise.all([...activeWorkers].map((worker) => worker.stop(graceMs)));
   lifecycle.listeners.halted.add(() => void stop(maxTimerMs));
@@ -68,7 +76,7 @@ export function createWorkers(context: OutboxContext): Workers {
           run: (job, signal) => runAttempt(context, job, { isVisitor: false, signal }).then(onEnd),
           giveBack: (job) => database.runEach(() => giveBack(tables, job)),
           onUnavailable: (error) => report({ outcome: "unavailable", error }),
-          eraseOld: () => database.transact(() => eraseForms(tables, retentionMs)),
+          sweep,
           onIdle: () => database.tidy(),
         },
         options,

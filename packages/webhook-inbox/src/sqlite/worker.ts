@@ -174,12 +174,14 @@ export function startEventWorker(
       correctTimes: async () => database.followFile(),
       run: (job, signal) => run(job, signal).catch(onUnavailable),
       giveBack: async (job) => returnUnhandled(job),
-      async eraseOld() {
-        const hasMore = database.transact(
-          deleteEnded(tables, { topic: source, state: "done", retentionMs }),
-        );
-        if (!hasMore) database.tidy();
-        return hasMore;
+      sweep: {
+        async eraseSome() {
+          const hasMore = database.transact(
+            deleteEnded(tables, { topic: source, state: "done", retentionMs }),
+          );
+          if (!hasMore) database.tidy();
+          return hasMore;
+        },
       },
     },
     { concurrency, maxPerSecond: Number.POSITIVE_INFINITY, pollMs },
