@@ -15,15 +15,6 @@ export const generalUserMessage = "The loyalty service is not available right no
 /** The `userMessage` of a 422 that does not say what to correct. */
 export const generalFormMessage = "Please check your details.";
 
-/**
- * Advice for a program, with which messages of the client end. The command leaves it out: a person
- * at a terminal reads the `userMessage`, and has no options.
- */
-export const programAdvice = {
-  userMessage: "userMessage says what to correct.",
-  insecureHttp: "For a service on a private network, set allowInsecureHttp: true.",
-} as const;
-
 export const wrongSignalMessage = "signal must be an AbortSignal: pass controller.signal.";
 
 const linkStart = " See https://loyalty-cards.github.io/loyalty-cards/errors#";

@@ -5,7 +5,6 @@ import {
   formatErrorLink,
   generalFormMessage,
   generalUserMessage,
-  programAdvice,
   removeErrorLink,
 } from "@loyalty-cards/internal/errors";
 import type { IssuingError } from "@loyalty-cards/issuing-client";
@@ -127,7 +126,7 @@ export const repeatAdvice =
 function describeIssuingError(error: IssuingError): CommandError {
   const { code, outcome, idempotencyKey } = error;
   const isKeyRefused = code === "unauthorized" || code === "forbidden";
-  const lines = [toSentence(error), ...listReasons(error)];
+  const lines = [removeErrorLink(error.message), ...listReasons(error)];
   if (outcome === "unknown" && idempotencyKey !== undefined) lines.push(repeatAdvice);
   else if (code === "network" || code === "timeout" || isKeyRefused)
     lines.push("`loyalty-cards doctor` checks the configuration.");
@@ -155,27 +154,8 @@ function listReasons({ problem, userMessage, fields, message }: IssuingError): s
   ];
 }
 
-/**
- * The message of an error of the client for a person at a terminal: without advice for programs,
- * and without the address of its page.
- */
-export function toSentence({ message }: Pick<Error, "message">): string {
-  let sentences = removeErrorLink(message);
-  for (const advice of Object.values(programAdvice))
-    sentences = sentences.replace(` ${advice}`, "");
-  return nameVariables(sentences.replace(/:$/, ".")); // the advice can follow a colon
-}
-
-/** Names what a person at a terminal sets, in place of the options of the client. */
-export const nameVariables = (message: string) =>
-  message
-    .replace(/^baseUrl\b/, "The address")
-    .replace(/\b(the |new )?baseUrl\b/g, (_, word = "the ") => `${word}address`)
-    .replace(/\b(?:the )?apiKey\b/g, "LOYALTY_API_KEY")
-    .replace(/\bidempotencyNamespace\b/g, "LOYALTY_IDEMPOTENCY_NAMESPACE");
-
 /** Why the service rejected a row: its own text of a 422, when there is one. */
 export const describeRejection = (error: Pick<IssuingError, "message" | "userMessage">): string =>
   [generalFormMessage, generalUserMessage].includes(error.userMessage)
-    ? toSentence(error)
+    ? removeErrorLink(error.message)
     : error.userMessage;

@@ -5,7 +5,7 @@
 import { formatDuration } from "@loyalty-cards/internal/format";
 import { formatAddress, parseUrl } from "@loyalty-cards/internal/hostnames";
 import type { TrafficEvent } from "@loyalty-cards/mock-server/node";
-import { describeNoResponse, nameVariables } from "./command-error.ts";
+import { describeNoResponse } from "./command-error.ts";
 import { formatDayAndMinute, formatTime, style, Text, text } from "./printable.ts";
 import type { Printer } from "./printer.ts";
 
@@ -61,7 +61,7 @@ function formatTraffic(
   const fits = reason !== undefined && line.width + 2 + reason.length <= columns;
   const below = [
     ...(reason === undefined || fits ? [] : [reason]),
-    ...warnings.map((one) => `warning: ${nameVariables(one)}`),
+    ...warnings.map((one) => `warning: ${one}`),
   ];
   return Text.lines([
     fits ? text`${line}  ${style(reasonStyle, reason)}` : line,

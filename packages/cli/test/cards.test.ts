@@ -98,7 +98,7 @@ describe("issue", () => {
     );
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr.split("\n").slice(0, 4)).toEqual([
-      "loyalty-cards: The service responded 422 to issueCard: /customer/phone.",
+      "loyalty-cards: The service responded 422 to issueCard: /customer/phone; the detail of the response says what to correct.",
       "The service says: +4860 is too short.\\u001b[2J",
       "  /customer/phone: needs nine digits",
       expect.stringMatching(/^ {2}\/fieldValues\/anna.*: is unknown$/),
@@ -109,7 +109,7 @@ describe("issue", () => {
     const { run } = await openShop();
     const { stderr } = await run(...issueAnna, "--phone", "+4860", "--email", "anna@");
     expect(stderr.split("\n").slice(0, -2)).toEqual([
-      "loyalty-cards: The service responded 422 to issueCard: /customer/phone, /customer/email.",
+      "loyalty-cards: The service responded 422 to issueCard: /customer/phone, /customer/email; the detail of the response says what to correct.",
       "The service says: The phone number is not valid. The email address is not valid.",
     ]);
     expect(stderr).not.toContain("userMessage");
@@ -219,7 +219,7 @@ describe("LOYALTY_IDEMPOTENCY_NAMESPACE", () => {
       await derive("staging"),
     ]);
     expect(await derive("staging")).not.toBe(await derive(""));
-    expect(await getKey(" ")).toMatch(/NAMESPACE is .*blank/);
+    expect(await getKey(" ")).toMatch(/NAMESPACE\) is .*blank/);
   });
 });
 

@@ -261,15 +261,15 @@ it.each([
 it.each([
   [
     "http://cards.example.com",
-    "The address is http://cards.example.com, which would send the API key unencrypted: use https://.",
+    "baseUrl (LOYALTY_URL) is http://cards.example.com, which would send the API key unencrypted: use https://. For a service on a private network, a program can set allowInsecureHttp: true.",
   ],
   [
     "localhost:4010",
-    "The address has no scheme: write https:// before the host, or http:// for the mock service.",
+    "baseUrl (LOYALTY_URL) has no scheme: write https:// before the host, or http:// for the mock service.",
   ],
   [
     "https://cards.example.com/api/v1",
-    "The address must not end in /api/v1: the client appends it.",
+    "baseUrl (LOYALTY_URL) must not end in /api/v1: the client appends it.",
   ],
 ])("says what is wrong with the address %s", async (address, message) => {
   for (const [args, env] of [

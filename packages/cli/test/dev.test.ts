@@ -147,7 +147,7 @@ describe("dev", () => {
     const unknown =
       'warning: fieldValues has keys that template tpl_club does not have: "nmae" (did you mean "name"?). Its fields are "name".';
     const repeated = expect.stringMatching(
-      `^warning: Other content under the same key: "nmae", "name"\\. Two people may share a key: set LOYALTY_.* The response is card ${id} of `,
+      `^warning: Other content under the same key: "nmae", "name"\\. Two people may share a key: set idempotencyNamespace \\(LOYALTY_.* The response is card ${id} of `,
     );
     expect(words.match(/(?<=← issueCard .*\n {24})warning: .*$/gm)).toEqual([unknown, repeated]);
     expect(words.match(/warning/g)).toHaveLength(2);

@@ -230,11 +230,11 @@ it("does not write to a file of others through a link in the place of a result",
 });
 
 it.each([
-  ["LOYALTY_URL", "the address", (url: string) => url.replace("127.0.0.1", "localhost")],
-  ["LOYALTY_IDEMPOTENCY_NAMESPACE", "LOYALTY_IDEMPOTENCY_NAMESPACE", () => "staging"],
+  ["LOYALTY_URL", "baseUrl", (url: string) => url.replace("127.0.0.1", "localhost")],
+  ["LOYALTY_IDEMPOTENCY_NAMESPACE", "idempotencyNamespace", () => "staging"],
 ])(
   "ends with 2 and says so when %s has changed since the outbox was created",
-  async (name, said, change) => {
+  async (name, option, change) => {
     const { run, stopAfterTen, env, requests } = await openShop(toRows(20));
     await stopAfterTen();
     requests.length = 0;
@@ -242,7 +242,9 @@ it.each([
     const { code, stdout, stderr } = await run(command, { env: other });
     expect([code, stdout, requests]).toEqual([2, "", []]);
     expect(stderr).toMatch(
-      RegExp(`members.csv.outbox cannot be used: This outbox issues cards with (the )?${said} "`),
+      RegExp(
+        `members.csv.outbox cannot be used: This outbox issues cards with the ${option} \\(${name}\\) "`,
+      ),
     );
   },
 );

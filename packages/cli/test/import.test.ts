@@ -273,7 +273,7 @@ describe("the reason of the rejected rows", () => {
   ])("is said before the question and at the end, %s", async (_name, indexes, quoted) => {
     const { run } = await openShop([...indexes.map(short), ...toRows(12).slice(2)]);
     const { stderr } = await run(asking, { stdin: "n\n", isTTY: true, columns: 300 });
-    const reason = `Reason for the rejection: ${quoted[0] ?? "The service responded 422 to issueCard: /customer/phone."}`;
+    const reason = `Reason for the rejection: ${quoted[0] ?? "The service responded 422 to issueCard: /customer/phone; the detail of the response says what to correct."}`;
     const [before = "", after = ""] = stderr.split("Look at these cards");
     expect([before, after]).toEqual([
       expect.stringContaining(`\n${reason}`),
@@ -345,7 +345,7 @@ describe("a run that stops", () => {
       env: { LOYALTY_API_KEY: "wrong" },
     });
     expect([code, requests.length <= 10]).toEqual([4, true]);
-    expect(stderr).toContain("LOYALTY_API_KEY was not accepted");
+    expect(stderr).toContain("the apiKey (LOYALTY_API_KEY) was not accepted");
     expect(stderr).not.toContain("wrong");
     // Nothing is left, so that a run with the right key, address and template begins anew.
     expect(readdirSync(folder)).toEqual(["members.csv"]);

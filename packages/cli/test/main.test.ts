@@ -138,7 +138,7 @@ describe("an error of the service", () => {
       stdout: "",
       stderr: expect.stringContaining("doctor"),
     });
-    expect(result.stderr).toContain("LOYALTY_API_KEY was not accepted");
+    expect(result.stderr).toContain("the apiKey (LOYALTY_API_KEY) was not accepted");
     expect(result.stderr).not.toContain("lk_wrong_key");
     service.faults.add({ phase: "before", kind: "status", status: 403 });
     expect(await run(["operations", "x"], { env })).toMatchObject({ code: 4, stdout: "" });
@@ -149,7 +149,7 @@ describe("an error of the service", () => {
     await close();
     expect(await run(["card", "x", "--base-url", `${url}/path`], { env })).toMatchObject({
       code: 1,
-      stderr: `loyalty-cards: The connection to ${url} failed (ECONNREFUSED): is the service running, and is the address correct?\n\`loyalty-cards doctor\` checks the configuration.\nSee https://loyalty-cards.github.io/loyalty-cards/errors#network\n`,
+      stderr: `loyalty-cards: The connection to ${url} failed (ECONNREFUSED): is the service running, and is this address correct?\n\`loyalty-cards doctor\` checks the configuration.\nSee https://loyalty-cards.github.io/loyalty-cards/errors#network\n`,
     });
   });
 

@@ -1,8 +1,7 @@
 /** The API key: what is wrong with it, without printing it. */
 import { textsOfMissingValues } from "@loyalty-cards/internal/format";
 import type { Result } from "@loyalty-cards/internal/result";
-import { configurationError, describeInvalidText, isPromise } from "./errors.ts";
-import { describeMissing } from "./runtime.ts";
+import { configurationError, describeInvalidText } from "./errors.ts";
 
 /**
  * @returns a valid key, or the function that returns one; undefined when the key is missing.
@@ -12,18 +11,16 @@ export function parseApiKeyOption(apiKey: unknown): string | (() => unknown) | u
   if (typeof apiKey === "function") return apiKey as () => unknown;
   if (String(apiKey ?? "").trim() === "") return undefined;
   const { value, failure } = readApiKey(apiKey);
-  if (failure !== undefined) throw configurationError(failure);
+  if (failure !== undefined) throw configurationError(`apiKey (LOYALTY_API_KEY) ${failure}`);
   return value;
 }
 
-/** @returns the key, or what is wrong with it, without the key. */
+/** @returns the key, or what is wrong with it, to follow its name. It never has the key. */
 export function readApiKey(apiKey: unknown): Result<string, string> {
-  if (isPromise(apiKey) || textsOfMissingValues.includes(apiKey))
-    return { failure: `apiKey ${describeInvalidText(apiKey)}. ${advice}` };
-  if (typeof apiKey !== "string" || apiKey.trim() === "")
-    return { failure: describeMissing("apiKey", "LOYALTY_API_KEY") };
+  if (typeof apiKey !== "string" || textsOfMissingValues.includes(apiKey))
+    return { failure: `${describeInvalidText(apiKey)}. ${advice}` };
   const mistake = mistakes.find(({ pattern }) => pattern.test(apiKey));
-  return mistake === undefined ? { value: apiKey } : { failure: `apiKey ${mistake.what}` };
+  return mistake === undefined ? { value: apiKey } : { failure: mistake.what };
 }
 
 const advice =
@@ -34,7 +31,7 @@ const mistakes = [
     pattern: /^["']/,
     what: "begins with a quote, which a shell or a .env file did not remove. Remove it.",
   },
-  { pattern: /^https?:/i, what: "is an address: are apiKey and baseUrl swapped?" },
+  { pattern: /^https?:/i, what: "is an address: is it swapped with baseUrl (LOYALTY_URL)?" },
   {
     pattern: /^whsec_/,
     what: "is a signing secret, which verifies webhooks. Pass a Website key of the service's console.",

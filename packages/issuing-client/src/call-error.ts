@@ -2,7 +2,6 @@
  * The errors of a call: that of a 4xx or 5xx, from its problem details (RFC 9457, spec 7), and that
  * of a call without a usable response.
  */
-import { programAdvice } from "@loyalty-cards/internal/errors";
 import { keyRetentionMs } from "@loyalty-cards/internal/key-retention";
 import type { Call } from "./call.ts";
 import {
@@ -103,14 +102,14 @@ function formatHint(
   { baseUrl, isOfService }: { baseUrl: string; isOfService: boolean },
 ): string | undefined {
   if (code === "unauthorized")
-    return `the apiKey was not accepted, because it is mistyped, revoked or of another service. Copy the Website key from the service's console at ${baseUrl}.`;
-  if (code === "forbidden") return "this apiKey is not allowed to do that.";
+    return `the apiKey (LOYALTY_API_KEY) was not accepted, because it is mistyped, revoked or of another service. Copy the Website key from the service's console at ${baseUrl}.`;
+  if (code === "forbidden") return "this apiKey (LOYALTY_API_KEY) is not allowed to do that.";
   if (code !== "not-found") return undefined;
   const { pathname } = new URL(baseUrl);
   const missing = describeUnknownId(call, baseUrl);
   if (pathname !== "/")
-    return `baseUrl has the path ${pathname}, which must be one of the service, not of its console. Or ${missing}`;
-  return isOfService ? missing : `are address and port of baseUrl right? Or ${missing}`;
+    return `baseUrl (LOYALTY_URL) has the path ${pathname}, which must be one of the service, not of its console. Or ${missing}`;
+  return isOfService ? missing : `is baseUrl (LOYALTY_URL) correct? Or ${missing}`;
 }
 
 function describeUnknownId({ operation, id = "" }: Call, baseUrl: string): string {
@@ -186,7 +185,8 @@ function formatFields(
 ): string {
   const pointers = fields.map(({ pointer }) => pointer).filter((each) => isPrintable(each, body));
   const names = [...new Set(pointers)].slice(0, 10).join(", ");
-  const named = names === "" ? [] : [`${names}.`];
-  if (detail !== undefined) return [...named, programAdvice.userMessage].join(" ");
-  return named[0] ?? "the response has no detail that says what to correct.";
+  if (detail === undefined)
+    return names === "" ? "the response has no detail that says what to correct." : `${names}.`;
+  const advice = "the detail of the response says what to correct.";
+  return names === "" ? advice : `${names}; ${advice}`;
 }

@@ -32,7 +32,7 @@ const handshakeAlerts =
 const plaintextErrors =
   "PACKET_LENGTH_TOO_LONG|UNKNOWN_PROTOCOL|UNSUPPORTED_PROTOCOL|WRONG_VERSION_NUMBER";
 
-const noService = ": is the service running, and is baseUrl correct?";
+const noService = ": is the service running, and is this address correct?";
 
 /**
  * Every cause is retried: the next attempt may succeed. Their order counts for hints only: the

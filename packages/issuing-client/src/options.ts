@@ -1,6 +1,6 @@
 /** Options of the client: defaults, environment variables, validation. */
 
-import { programAdvice, wrongSignalMessage } from "@loyalty-cards/internal/errors";
+import { wrongSignalMessage } from "@loyalty-cards/internal/errors";
 import { describeValue, textsOfMissingValues } from "@loyalty-cards/internal/format";
 import { isLoopback, parseUrl } from "@loyalty-cards/internal/hostnames";
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
@@ -259,29 +259,31 @@ function parseService(options: IssuingClientOptions): Service | undefined {
 
 function parseBaseUrl(address: string, allowInsecureHttp: boolean | undefined): string {
   if (textsOfMissingValues.includes(address))
-    throw configurationError(`baseUrl ${describeInvalidText(address)}: is LOYALTY_URL set?`);
+    throw configurationError(
+      `baseUrl (LOYALTY_URL) ${describeInvalidText(address)}: is the variable set?`,
+    );
   if (/^["']/.test(address))
     throw configurationError(
-      "baseUrl begins with a quote, which a shell or a .env file did not remove. Remove it.",
+      "baseUrl (LOYALTY_URL) begins with a quote, which a shell or a .env file did not remove. Remove it.",
     );
   // "localhost:4010" is a URL too, with the scheme "localhost:".
   if (!/^https?:/i.test(address) && !address.includes("://"))
     throw configurationError(
-      "baseUrl has no scheme: write https:// before the host, or http:// for the mock service.",
+      "baseUrl (LOYALTY_URL) has no scheme: write https:// before the host, or http:// for the mock service.",
     );
   const url = parseUrl(address);
   const isHttp = /^https?:$/.test(url?.protocol ?? "");
   if (url === undefined || !isHttp || url.username + url.password + url.search + url.hash !== "")
     throw configurationError(
-      'baseUrl must be an address such as "https://cards.example.com", without user, password, query or fragment.',
+      'baseUrl (LOYALTY_URL) must be an address such as "https://cards.example.com", without user, password, query or fragment.',
     );
   if (url.protocol === "http:" && !isLoopback(url.hostname) && allowInsecureHttp !== true)
     throw configurationError(
-      `baseUrl is ${url.origin}, which would send the API key unencrypted: use https://. ${programAdvice.insecureHttp}`,
+      `baseUrl (LOYALTY_URL) is ${url.origin}, which would send the API key unencrypted: use https://. For a service on a private network, a program can set allowInsecureHttp: true.`,
     );
   const baseUrl = url.origin + url.pathname.replace(/\/+$/, "");
   if (!baseUrl.endsWith("/api/v1")) return baseUrl;
-  throw configurationError("baseUrl must not end in /api/v1: the client appends it.");
+  throw configurationError("baseUrl (LOYALTY_URL) must not end in /api/v1: the client appends it.");
 }
 
 /**
@@ -303,8 +305,8 @@ function selectTransport(baseUrl: string, fetch: Fetch | undefined): Transport {
  * but undefined.
  */
 function getNamespace(options: IssuingClientOptions): string {
-  if ("idempotencyNamespace" in options)
-    return parseNamespace("idempotencyNamespace", options.idempotencyNamespace);
-  const name = "LOYALTY_IDEMPOTENCY_NAMESPACE";
-  return parseNamespace(name, readEnvironment(name) ?? "");
+  const variable = "LOYALTY_IDEMPOTENCY_NAMESPACE";
+  const isOption = "idempotencyNamespace" in options;
+  const value = isOption ? options.idempotencyNamespace : (readEnvironment(variable) ?? "");
+  return parseNamespace(`idempotencyNamespace (${variable})`, value);
 }

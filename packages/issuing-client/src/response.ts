@@ -43,7 +43,7 @@ export function readResponse(
   if (isRedirect(status))
     return unusable(
       status,
-      "a redirect, which is not followed. Is baseUrl the address of the service?",
+      "a redirect, which is not followed. Is baseUrl (LOYALTY_URL) the address of the service?",
     );
   if (!(status >= 200 && status < 600))
     return unusable(status, `the invalid status ${status}.`, { isRetryable: true });
@@ -66,7 +66,7 @@ function readSuccess(response: HttpResponse, operation: OperationId | "api"): At
   const json = parseJson(text);
   const usable = { status, header, headers, text, json };
   if (json === undefined && isHtml(header, text))
-    return unusable(status, "an HTML page. Is baseUrl the address of the service?", {
+    return unusable(status, "an HTML page. Is baseUrl (LOYALTY_URL) the address of the service?", {
       isRetryable: true,
     });
   if (json === undefined && !isUsableWithoutJson(usable, operation))

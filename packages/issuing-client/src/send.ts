@@ -198,7 +198,7 @@ async function getApiKey(settings: CallSettings): Promise<Result<string, Attempt
   const isNothing = typeof returned === "string" && returned.trim() === "";
   if (isNothing) return missKey("returned nothing; nothing was sent.");
   const { value, failure } = readApiKey(returned);
-  return failure === undefined ? { value } : missKey(`returned no key: ${failure}`);
+  return failure === undefined ? { value } : missKey(`returned a key that ${failure}`);
 }
 
 /** The function has no key now. A later call may get it. */

@@ -54,22 +54,26 @@ const invalidOptions: Record<string, [message: RegExp, values: unknown[]][]> = {
       ["secret\n", "Bearer secret", "klucz-ą"],
     ],
     [
-      /^apiKey begins with a quote, which .* did not remove\. Remove it\./,
+      /^apiKey \(LOYALTY_API_KEY\) begins with a quote, which .* did not remove\. Remove it\./,
       ['"secret"', "'secret'"],
     ],
-    [/^apiKey is an address: are apiKey and baseUrl swapped\?/, ["https://cards.example.com"]],
     [
-      /^apiKey is a signing secret, which verifies webhooks\. Pass a Website key/,
+      /^apiKey \(LOYALTY_API_KEY\) is an address: is it swapped with baseUrl \(LOYALTY_URL\)\?/,
+      ["https://cards.example.com"],
+    ],
+    [
+      /^apiKey \(LOYALTY_API_KEY\) is a signing secret, which verifies webhooks\. Pass a Website key/,
       ["whsec_hunter2"],
     ],
     [
-      /^apiKey is (the text "undefined"|the text of a promise: await it|a promise: await it)\. Set the/,
+      /^apiKey \(LOYALTY_API_KEY\) is (the text "undefined"|the text of a promise: await it|a promise: await it)\. Set the/,
       [`${undefined}`, `${Promise.resolve()}`, Promise.resolve("hunter2")],
     ],
+    [/^apiKey \(LOYALTY_API_KEY\) is of type number, not text\. Set the/, [7]],
   ],
   baseUrl: [
     [
-      /baseUrl has no scheme: write https:\/\/ before the host, or http:\/\//,
+      /^baseUrl \(LOYALTY_URL\) has no scheme: write https:\/\/ before the host, or http:\/\//,
       [
         "cards.example.com",
         "192.0.2.1:443",
@@ -80,13 +84,16 @@ const invalidOptions: Record<string, [message: RegExp, values: unknown[]][]> = {
       ],
     ],
     [
-      /^baseUrl is the text ("undefined"|of a promise: await it): is LOYALTY_URL set\?/,
+      /^baseUrl \(LOYALTY_URL\) is the text ("undefined"|of a promise: await it): is the variable set\?/,
       [`${undefined}`, Promise.resolve("https://cards.test")],
     ],
-    [/baseUrl begins with a quote/, ['"https://cards.example.com"', "'https://cards.test'"]],
+    [
+      /^baseUrl \(LOYALTY_URL\) begins with a quote/,
+      ['"https://cards.example.com"', "'https://cards.test'"],
+    ],
     [/allowInsecureHttp/, ["http://cards.example.com", "http://127.0.0.1.evil.test"]],
     [
-      /baseUrl must be an address such as "https:\/\/cards\.example\.com", without user/,
+      /^baseUrl \(LOYALTY_URL\) must be an address such as "https:\/\/cards\.example\.com", without user/,
       [
         "https://",
         "ftp://cards.example.com",
@@ -98,7 +105,7 @@ const invalidOptions: Record<string, [message: RegExp, values: unknown[]][]> = {
   ],
   idempotencyNamespace: [
     [
-      /^idempotencyNamespace is the text (of a promise: await it|"null")\. Set it, or leave it out/,
+      /^idempotencyNamespace \(LOYALTY_IDEMPOTENCY_NAMESPACE\) is the text (of a promise: await it|"null")\. Set it, or leave it out/,
       [`${Promise.resolve()}`, `${null}`],
     ],
   ],
@@ -602,8 +609,12 @@ describe("the arguments of a method", () => {
     ["returns undefined", () => undefined as never, /apiKey function returned nothing/],
     ["returns an empty text", () => "", /apiKey function returned nothing/],
     ["returns a blank text", () => " ", /apiKey function returned nothing/],
-    ["returns a number", () => 7 as never, /apiKey function returned no key: /],
-    ["returns a line break", () => "hunter2\n", /apiKey function returned no key: .*line break/],
+    ["returns a number", () => 7 as never, /apiKey function returned a key that is of type number/],
+    [
+      "returns a line break",
+      () => "hunter2\n",
+      /apiKey function returned a key that contains a space, a line break/,
+    ],
   ])("include the result of the apiKey function, which %s", async (_name, apiKey, message) => {
     await expectRejection((client) => client.getCard("c"), message, { apiKey });
   });

@@ -150,8 +150,8 @@ it.each([
 
 it.each([
   ["ECONNRESET", "."],
-  ["ECONNREFUSED", ": is the service running, and is baseUrl correct?"],
-  ["ENOTFOUND", ": is the service running, and is baseUrl correct?"],
+  ["ECONNREFUSED", ": is the service running, and is this address correct?"],
+  ["ENOTFOUND", ": is the service running, and is this address correct?"],
 ])(
   "names the runtime's error code %s when a connection fails, and what to check",
   async (code, check) => {
@@ -214,16 +214,14 @@ describe("the message of a 404", () => {
     const { client } = scripted([json({}, 404)], { baseUrl });
     const { message } = await catchIssuingError(client.getCard("card_1"));
     expect(message).toContain(
-      'baseUrl has the path /console, which must be one of the service, not of its console. Or card "card_1" does not exist.',
+      'baseUrl (LOYALTY_URL) has the path /console, which must be one of the service, not of its console. Or card "card_1" does not exist.',
     );
   });
 
   it("asks for the address when another server sent it", async () => {
     const { client } = scripted([json({}, 404)]);
     const { message } = await catchIssuingError(client.getCard("card_1"));
-    expect(message).toContain(
-      '404 to getCard: are address and port of baseUrl right? Or card "card_1"',
-    );
+    expect(message).toContain('404 to getCard: is baseUrl (LOYALTY_URL) correct? Or card "card_1"');
     for (const details of [{ title: "Not Found" }, { detail: "No such card." }]) {
       const ofService = scripted([json(details, 404)]).client.getCard("card_1");
       expect((await catchIssuingError(ofService)).message).toContain(
@@ -265,7 +263,7 @@ describe("a 422 of the service", () => {
       "Name is required. The phone number is not valid. The email address is not valid.",
     );
     expect(readText(error)).toBe(
-      "The service responded 422 to issueCard: /fieldValues/name, /customer/phone, /customer/email. userMessage says what to correct.",
+      "The service responded 422 to issueCard: /fieldValues/name, /customer/phone, /customer/email; the detail of the response says what to correct.",
     );
   });
 
@@ -275,7 +273,7 @@ describe("a 422 of the service", () => {
     expect(error.fields).toEqual([
       { pointer: "/fieldValues/imię", detail: "Please fill in the name." },
     ]);
-    expect(error.message).toContain(": /fieldValues/imię. userMessage");
+    expect(error.message).toContain(": /fieldValues/imię; the detail");
     const { fields } = await getRejectionOf422({ errors: [{ pointer: "" }, { pointer: "#" }] });
     expect(fields).toStrictEqual([{ pointer: "" }, { pointer: "" }]); // the whole body
   });

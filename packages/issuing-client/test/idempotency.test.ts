@@ -167,11 +167,11 @@ describe("the namespace and the keySuffix of a call", () => {
     vi.stubEnv("LOYALTY_IDEMPOTENCY_NAMESPACE", "");
     expect(await readKey({ userId: 1 })).toBe(none);
     vi.stubEnv("LOYALTY_IDEMPOTENCY_NAMESPACE", " ");
-    expect(() => scripted([])).toThrow(/LOYALTY_IDEMPOTENCY_NAMESPACE is present but/);
+    expect(() => scripted([])).toThrow(/LOYALTY_IDEMPOTENCY_NAMESPACE\) is present but/);
     for (const unclean of ["staging\r", '"staging"']) {
       vi.stubEnv("LOYALTY_IDEMPOTENCY_NAMESPACE", unclean);
       expect(() => scripted([])).toThrow(
-        "LOYALTY_IDEMPOTENCY_NAMESPACE begins with a quote, or has white space around it",
+        "(LOYALTY_IDEMPOTENCY_NAMESPACE) begins with a quote, or has white space around it",
       );
     }
   });

@@ -54,7 +54,9 @@ describe.each(Object.entries(calls))("%s", (_name, call) => {
     const { client, requests } = scripted([respond(), respond(), respond()]);
     const error = await catchIssuingError(call(client));
     expect(error).toMatchObject({ code: "invalid-response", outcome: "unknown", retryable: true });
-    expect(error.message).toContain("an HTML page. Is baseUrl the address of the service?");
+    expect(error.message).toContain(
+      "an HTML page. Is baseUrl (LOYALTY_URL) the address of the service?",
+    );
     expect(requests).toHaveLength(3);
   });
 
@@ -90,8 +92,16 @@ it("reads JSON after a byte order mark, which other programs write", async () =>
 });
 
 it.each([
-  [300, "", "a redirect, which is not followed. Is baseUrl the address of the service?"],
-  [399, "", "a redirect, which is not followed. Is baseUrl the address of the service?"],
+  [
+    300,
+    "",
+    "a redirect, which is not followed. Is baseUrl (LOYALTY_URL) the address of the service?",
+  ],
+  [
+    399,
+    "",
+    "a redirect, which is not followed. Is baseUrl (LOYALTY_URL) the address of the service?",
+  ],
   [600, "{}", "the invalid status 600."],
   [200, "OK", "a body that is not JSON."],
 ])("says what is wrong with a %i whose body is %j", async (status, text, what) => {

@@ -85,8 +85,13 @@ export function* requireOwnSettings(tables: JobTables, service: Service): Statem
       `The tables of the outbox ${describeOtherVersion(found, "issuing-outbox")}.`,
     );
   const { baseUrl, idempotencyNamespace } = service;
-  requireSame("baseUrl", "url", settings?.["url"], baseUrl);
-  requireSame("idempotencyNamespace", "namespace", settings?.["namespace"], idempotencyNamespace);
+  requireSame("baseUrl (LOYALTY_URL)", "url", settings?.["url"], baseUrl);
+  requireSame(
+    "idempotencyNamespace (LOYALTY_IDEMPOTENCY_NAMESPACE)",
+    "namespace",
+    settings?.["namespace"],
+    idempotencyNamespace,
+  );
 }
 
 /** @returns undefined when a part is missing. */

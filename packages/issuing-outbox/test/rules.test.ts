@@ -457,7 +457,7 @@ describe("an outbox of another service", () => {
     await openShop(network, { file }).outbox.count();
     const other = createNetwork({ baseUrl: "https://other.example.com" });
     const message =
-      /issues cards with the baseUrl "(.*)", and the client of this process has "https:\/\/other.example.com.*use one for each.*SET url = NULL/;
+      /issues cards with the baseUrl \(LOYALTY_URL\) "(.*)", and the client of this process has "https:\/\/other.example.com.*use one for each.*SET url = NULL/;
     await expect(openShop(other, { file }).outbox.count()).rejects.toThrow(message);
     const clientOptions = { idempotencyNamespace: "staging" };
     await expect(openShop(network, { file, clientOptions }).outbox.count()).rejects.toThrow(

@@ -114,7 +114,7 @@ it("warns when a customer gets a second card of a template, under another key", 
   expect(getWarnings(service)).toEqual([
     {
       type: "second-card",
-      message: `The customer has the card ${body.id} of this template already. Did the user id or the idempotencyNamespace change? With the same ones the response is the first card.`,
+      message: `The customer has the card ${body.id} of this template already. Did the user id or the idempotencyNamespace (LOYALTY_IDEMPOTENCY_NAMESPACE) change? With the same ones the response is the first card.`,
     },
   ]);
 });

@@ -4,12 +4,12 @@
  */
 import { randomUUID } from "node:crypto";
 import { readBounded } from "@loyalty-cards/internal/bounded-body";
-import { formatErrorLink } from "@loyalty-cards/internal/errors";
+import { formatErrorLink, removeErrorLink } from "@loyalty-cards/internal/errors";
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 import { operations } from "@loyalty-cards/openapi/operations";
 import type { Context } from "../command.ts";
-import { CommandError, describeNoResponse, exitCodes, toSentence } from "../command-error.ts";
+import { CommandError, describeNoResponse, exitCodes } from "../command-error.ts";
 import { readApiKey, readBaseUrl, requireKeyOfAddress } from "../configuration.ts";
 
 interface CheckResult<Value = undefined> {
@@ -83,7 +83,7 @@ async function catchFailure<Value>(check: Check<Value>): Promise<CheckResult<Val
   } catch (error) {
     if (error instanceof CommandError) return failed(error.problem, error.fix);
     if (!isIssuingError(error)) throw error;
-    return failed(toSentence(error), formatErrorLink(error.code).trim());
+    return failed(removeErrorLink(error.message), formatErrorLink(error.code).trim());
   }
 }
 

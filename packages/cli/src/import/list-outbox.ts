@@ -5,6 +5,7 @@
 import { existsSync, rmSync } from "node:fs";
 import { basename } from "node:path";
 import { setImmediate as nextTask, setTimeout as pause } from "node:timers/promises";
+import { removeErrorLink } from "@loyalty-cards/internal/errors";
 import { isBusy, type OpenSqlite, openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import {
   type IssuingError,
@@ -18,14 +19,7 @@ import {
   sqliteOutbox,
 } from "@loyalty-cards/issuing-outbox";
 import type { Context } from "../command.ts";
-import {
-  CommandError,
-  describeError,
-  describeSystemError,
-  exitCodes,
-  nameVariables,
-  toSentence,
-} from "../command-error.ts";
+import { CommandError, describeError, describeSystemError, exitCodes } from "../command-error.ts";
 import { Text } from "../printable.ts";
 import type { ListIndex } from "./duplicates.ts";
 import type { ImportRow } from "./row.ts";
@@ -109,7 +103,7 @@ export async function openListOutbox(
 
 function noteFailure(outcome: { error: unknown; retryInMs: number }, facts: RunFacts): void {
   const error = outcome.error as IssuingError;
-  facts.failure = { status: error.status, message: toSentence(error) };
+  facts.failure = { status: error.status, message: removeErrorLink(error.message) };
   const retryAtMs = Date.now() + outcome.retryInMs;
   facts.lastRetryAt = new Date(Math.max(retryAtMs, Number(facts.lastRetryAt ?? 0)));
 }
@@ -283,9 +277,10 @@ export async function toRunError(error: unknown, file: string, { hasSent }: RunF
 
 function describeRunError(error: unknown, name: string): string | undefined {
   const { code, message, cause } = error as { code?: unknown; message: string; cause?: unknown };
-  if (isIssuingError(error)) return error.code === "not-found" ? toSentence(error) : undefined;
+  if (isIssuingError(error))
+    return error.code === "not-found" ? removeErrorLink(message) : undefined;
   if (isBusy(cause)) return `${name} is used by another run: wait for it, or stop it.`;
-  if (cause instanceof Error) return `${name} cannot be used: ${nameVariables(cause.message)}.`;
+  if (cause instanceof Error) return `${name} cannot be used: ${cause.message}.`;
   if (String(code).includes("SQLITE")) return `${name} cannot be used: ${message}.`;
   return error instanceof CommandError ? undefined : describeSystemError(error);
 }

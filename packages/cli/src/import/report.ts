@@ -7,10 +7,11 @@ import { createReadStream, createWriteStream, lstatSync, renameSync, rmSync } fr
 import { basename } from "node:path";
 import { text as readText } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
+import { removeErrorLink } from "@loyalty-cards/internal/errors";
 import { formatDuration, formatNumber } from "@loyalty-cards/internal/format";
 import type { OutboxCounts, SqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import type { Context } from "../command.ts";
-import { CommandError, describeRejection, exitCodes, toSentence } from "../command-error.ts";
+import { CommandError, describeRejection, exitCodes } from "../command-error.ts";
 import { formatCount, formatTable, type Part, style, text } from "../printable.ts";
 import type { ListIndex } from "./duplicates.ts";
 import { countEnded } from "./list-outbox.ts";
@@ -149,7 +150,8 @@ async function* listReasons(
 ): AsyncGenerator<RejectionReason, void> {
   for (const [, , , message = ""] of invalid) yield { said: message, sentence: message };
   for await (const { error } of outbox.list({ state: "rejected" }))
-    if (error !== undefined) yield { said: describeRejection(error), sentence: toSentence(error) };
+    if (error !== undefined)
+      yield { said: describeRejection(error), sentence: removeErrorLink(error.message) };
 }
 
 const headers = {

@@ -493,7 +493,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     await openShop(network).outbox.count();
     const client = network.createClient({ idempotencyNamespace: "staging" });
     await expect(openShop(network, { client }).outbox.count()).rejects.toThrow(
-      'the idempotencyNamespace "", and the client of this process has "staging"',
+      'the idempotencyNamespace (LOYALTY_IDEMPOTENCY_NAMESPACE) "", and the client of this process has "staging"',
     );
   });
 });

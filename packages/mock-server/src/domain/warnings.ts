@@ -60,7 +60,7 @@ export function warnAboutOtherContent(
   );
   const names = fields.length === 0 ? "" : `: ${listNames(fields)}`;
   const advice =
-    "Two people may share a key: set idempotencyNamespace, and use user ids that never repeat.";
+    "Two people may share a key: set idempotencyNamespace (LOYALTY_IDEMPOTENCY_NAMESPACE), and use user ids that never repeat.";
   const response = `The response is card ${card.id} of the first request.`;
   return createWarning(type, `${what}${names}. ${advice} ${response}`, fields);
 }
@@ -101,7 +101,7 @@ export function warnAboutSecondCard(
   const first = cardIds.find((id) => state.cards.get(id)?.templateId === template.id);
   if (first === undefined) return [];
   const advice =
-    "Did the user id or the idempotencyNamespace change? With the same ones the response is the first card.";
+    "Did the user id or the idempotencyNamespace (LOYALTY_IDEMPOTENCY_NAMESPACE) change? With the same ones the response is the first card.";
   const message = `The customer has the card ${first} of this template already. ${advice}`;
   return [createWarning("second-card", message, [])];
 }
