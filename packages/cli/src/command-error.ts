@@ -93,31 +93,6 @@ export function describeSystemError(error: unknown): string | undefined {
   return `${subject} cannot be ${syscall === "write" ? "written" : "used"}: ${reason} (${code}).`;
 }
 
-const connectionAdvice: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "Nothing listens there. Is it running, and is the port correct?",
-  ECONNRESET: "It closed the connection without a response: see its log.",
-  UND_ERR_SOCKET: "It closed the connection without a response: see its log.",
-  ENOTFOUND: "Is the name in the address correct?",
-  EAI_AGAIN: "The name could not be looked up: is this machine connected?",
-};
-
-/**
- * What to do when there was no response. `network-failure` of the client has the codes that its
- * messages explain.
- * @param code of the system, or the name of the error.
- */
-export function describeNoResponse(code: string, { protocol }: URL): string {
-  if (/^EPROTO$|^ERR_SSL_(?!.*ALERT)|^HPE_|^HTTPParserError$/.test(code))
-    return protocol === "https:"
-      ? "That port does not seem to speak https. Use http:// for a program on this machine; otherwise correct the port."
-      : "That port does not seem to speak http: correct it, or use https://.";
-  if (/CERT|SELF_SIGNED|UNABLE_TO_|TLS|ALERT/.test(code))
-    return "Its certificate is not valid for this machine: set NODE_EXTRA_CA_CERTS for a private authority.";
-  return (
-    connectionAdvice[code] ?? "Do the address, a proxy and the firewall permit the connection?"
-  );
-}
-
 /** The advice after a request that may have issued a card. */
 export const repeatAdvice =
   "A card may have been issued. Run the same command again within 24 hours: its key is the same, so there is one card.";

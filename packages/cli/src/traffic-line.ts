@@ -4,8 +4,8 @@
  */
 import { formatDuration } from "@loyalty-cards/internal/format";
 import { formatAddress, parseUrl } from "@loyalty-cards/internal/hostnames";
+import { describeNoResponse } from "@loyalty-cards/internal/receiver-advice";
 import type { TrafficEvent } from "@loyalty-cards/mock-server/node";
-import { describeNoResponse } from "./command-error.ts";
 import { formatDayAndMinute, formatTime, style, Text, text } from "./printable.ts";
 import type { Printer } from "./printer.ts";
 

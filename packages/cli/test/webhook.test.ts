@@ -264,16 +264,16 @@ describe("trigger", () => {
   });
 
   it.each([
-    ["has another path", 404, /Nothing receives POST at \/webhooks/],
-    ["has no POST", 405, /Nothing receives POST/],
+    ["has another path", 404, /Nothing responds to POST at this address: check the path/],
+    ["has no POST", 405, /mount the receiver for POST/],
     [
       "has another secret",
       401,
-      /another secret than LOYALTY_SIGNING_SECRET .*log or onOutcome .*`.* webhook doctor`/,
+      /log or onOutcome .* another secret .*\(LOYALTY_SIGNING_SECRET\).*`.* webhook doctor`/,
     ],
-    ["is behind CSRF protection", 403, /every response except 2xx as a failure/],
-    ["redirects", 307, /does not follow redirects/],
-    ["fails", 503, /deliver the event again/],
+    ["is behind CSRF protection", 403, /CSRF.* every response except 2xx as a failure/],
+    ["redirects", 307, /Use the address that it redirects to.* except 2xx as a failure/],
+    ["fails", 503, /could not store the event.* delivers the event again/],
     ["rejects the media type", 415, /every response except 2xx as a failure/],
   ])("exits with 1 when the receiver %s", async (_name, status, advice) => {
     const { env: own } = await startResponding(status, { location: "/elsewhere" });

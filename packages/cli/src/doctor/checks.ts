@@ -6,10 +6,11 @@ import { randomUUID } from "node:crypto";
 import { readBounded } from "@loyalty-cards/internal/bounded-body";
 import { formatErrorLink, removeErrorLink } from "@loyalty-cards/internal/errors";
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
+import { describeNoResponse } from "@loyalty-cards/internal/receiver-advice";
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 import { operations } from "@loyalty-cards/openapi/operations";
 import type { Context } from "../command.ts";
-import { CommandError, describeNoResponse, exitCodes } from "../command-error.ts";
+import { CommandError, exitCodes } from "../command-error.ts";
 import { readApiKey, readBaseUrl, requireKeyOfAddress } from "../configuration.ts";
 
 interface CheckResult<Value = undefined> {

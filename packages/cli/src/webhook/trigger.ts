@@ -1,11 +1,12 @@
 /**
  * `trigger`: sends a signed example event to a receiver, and says whether the response was correct.
  */
+import { adviseReceiver } from "@loyalty-cards/internal/receiver-advice";
 import { eventExamples } from "@loyalty-cards/openapi/event-examples";
 import type { KnownEvents } from "@loyalty-cards/openapi/events";
 import { signWebhook } from "@loyalty-cards/webhook-verify";
 import type { Context } from "../command.ts";
-import { describeNoResponse, exitCodes } from "../command-error.ts";
+import { exitCodes } from "../command-error.ts";
 import { style, Text, text } from "../printable.ts";
 import { createHeaders, explainFailure, readReceiver, sendDelivery } from "./receiver.ts";
 
@@ -76,23 +77,12 @@ function createExample(type: keyof KnownEvents, id: string, cardId: string) {
 }
 
 /** What to change; undefined when the status is as it should be. */
-function findAdvice(
-  { status, error }: { status?: number; error?: string },
-  url: URL,
-): string | undefined {
-  if (error === "timeout")
-    return "There was no response in time: respond first, and work afterwards."; // spec 6.3.6
-  if (error === "response-too-large")
-    return "The response has more than 1 MiB: respond 204 without a body.";
-  if (status === undefined) return describeNoResponse(String(error), url);
-  if (status >= 200 && status < 300) return undefined;
-  if (status >= 300 && status < 400)
-    return "The service does not follow redirects: use the final address."; // spec 6.3.5
-  if (status === 404 || status === 405)
-    return `Nothing receives POST at ${url.pathname}: correct the address, or mount the receiver there.`;
-  if (status === 401)
-    return "The receiver rejected the signature, perhaps because it has another secret than LOYALTY_SIGNING_SECRET of this command. Its log or onOutcome names the reason, and `loyalty-cards webhook doctor` examines the receiver.";
-  if (status >= 500)
-    return "The receiver failed: see its log. The service would deliver the event again.";
-  return "The service counts every response except 2xx as a failure, and delivers the event again.";
+function findAdvice(outcome: { status?: number; error?: string }, url: URL): string | undefined {
+  const { status } = outcome;
+  if (status !== undefined && status >= 200 && status < 300) return undefined;
+  const advice = adviseReceiver(outcome, url);
+  return status === undefined ? advice : `${advice} ${statusAdvice}`;
 }
+
+const statusAdvice =
+  "The service counts every response except 2xx as a failure, and delivers the event again. `loyalty-cards webhook doctor` examines the receiver.";

@@ -3,6 +3,7 @@
  * responses are wrong, and advises what to change.
  */
 import { canForwardTo } from "@loyalty-cards/internal/hostnames";
+import { adviseReceiver } from "@loyalty-cards/internal/receiver-advice";
 import type { Result } from "@loyalty-cards/internal/result";
 import { createReceiver, type Secret } from "@loyalty-cards/webhook-verify";
 import {
@@ -91,7 +92,7 @@ export async function checkReceiver(options: CheckReceiverOptions): Promise<Rece
   const { cardId = "card_doctor" } = options;
   createReceiver({ secret, toleranceSeconds, handler() {} }); // it rejects invalid options
   const url = parseUrl(options.url);
-  const send = createSender({ url, fetch: options.fetch ?? fetch, timeoutMs, signal });
+  const send = createSender({ url: url.href, fetch: options.fetch ?? fetch, timeoutMs, signal });
   const deliveries = createDeliveries(secret, toleranceSeconds, cardId);
   const findings: Finding[] = [];
   function addFinding(finding: Finding): void {
@@ -105,7 +106,7 @@ export async function checkReceiver(options: CheckReceiverOptions): Promise<Rece
     // A receiver that rejects a valid delivery rejects the others for the same reason, so the other
     // checks would prove nothing.
     const isParsed = await isRejectedByParser(response, deliveries, send);
-    const advice = isParsed ? parserAdvice : findAdvice(response);
+    const advice = isParsed ? parserAdvice : adviseReceiver(response, url);
     addFinding({ ...validPing, verdict: "fail", observed: failure, advice });
     return { passed: false, findings };
   }
@@ -113,7 +114,7 @@ export async function checkReceiver(options: CheckReceiverOptions): Promise<Rece
   if (response.durationMs > timeoutMs / 2) addFinding(createSlowFinding(response));
   for (const [name, check] of Object.entries(checks) as [CheckName, Check][]) {
     const isSkipped = check.isOfSignature && hasFailed("forged", findings);
-    if (!isSkipped) addFinding(await runCheck(name, check, { deliveries, send }));
+    if (!isSkipped) addFinding(await runCheck(name, check, { url, deliveries, send }));
   }
   return { passed: findings.every(({ verdict }) => verdict !== "fail"), findings };
 }
@@ -140,7 +141,7 @@ const hasFailed = (name: CheckName, findings: readonly Finding[]) =>
 async function runCheck(
   name: CheckName,
   check: Check,
-  { deliveries, send }: { deliveries: Deliveries; send: Send },
+  { url, deliveries, send }: { url: URL; deliveries: Deliveries; send: Send },
 ): Promise<Finding> {
   const { clause, expects, advice, isAdvisory } = check;
   const requests = Object.entries(check.requests(deliveries));
@@ -151,7 +152,7 @@ async function runCheck(
     if (failure !== undefined) {
       const verdict = isAdvisory ? "warn" : "fail";
       const isServerError = expects === "2xx" && (response.status ?? 0) >= 500;
-      const change = isServerError ? `${findAdvice(response)} ${advice}` : advice;
+      const change = isServerError ? `${adviseReceiver(response, url)} ${advice}` : advice;
       return { check: name, verdict, clause, sent, observed: failure, advice: change };
     }
     lastObserved = observed;
@@ -174,11 +175,11 @@ async function isRejectedByParser(
 }
 
 /** @throws {TypeError} for an address that fetch or the service would not accept. */
-function parseUrl(address: string | URL): string {
+function parseUrl(address: string | URL): URL {
   const url = new URL(address);
   if (url.username !== "" || url.password !== "")
     throw new TypeError("url contains a user name or a password; remove it.");
-  if (canForwardTo(url)) return url.href;
+  if (canForwardTo(url)) return url;
   // spec 6.3.5
   throw new TypeError(
     "url must use https: the service delivers to https only. http is for receivers on this machine or in its network.",
@@ -262,33 +263,3 @@ function describe({ status, error, durationMs }: TestResponse): string {
 
 const parserAdvice =
   "A parser reads the body before the receiver: the same delivery is accepted with another content type than JSON. Mount the receiver above express.json(), bodyParser() and the like, or skip its path in them.";
-
-const rejectedInFront =
-  "Something in front of the receiver rejects the request: exempt this path from CSRF protection, bot protection, logins, rate limiters and checks of the content type. The signature authenticates a delivery.";
-
-const adviceByStatus: Readonly<Record<number, string>> = {
-  400: "The receiver did not find an event in the body: give it the bytes as they arrived, before any parser such as express.json() or bodyParser().",
-  401: "The receiver rejects the signature; its log or onOutcome names the reason: another secret, a clock that is off by more than the tolerance, or a parser such as express.json() that reads or changes the body before it.",
-  403: rejectedInFront,
-  404: "Nothing responds to POST at this address: check the path with all prefixes, and the method. In Express, expressReceiver without handler, afterResponse or inbox needs a handler after it.",
-  405: "The path exists and does not accept POST: mount the receiver for POST, and check the path.",
-  415: rejectedInFront,
-  419: rejectedInFront,
-  429: rejectedInFront,
-  500: "The receiver failed: read its log. If it fails for every delivery, most often a parser such as express.json() or bodyParser() read the body before it, or it has no secret.",
-  502: "The proxy did not reach the receiver: check that it runs, and the address and port that the proxy sends to.",
-  503: "The receiver could not store the event, or took too long: its log says what handler or the inbox threw. A proxy without a running receiver responds 503 too.",
-};
-
-function findAdvice({ status, error }: TestResponse): string {
-  if (error === "timeout")
-    return "Respond first and work afterwards: the service waits 10 seconds. A receiver behind a parser that has read the body may wait for it forever.";
-  if (status === undefined)
-    return "Nothing listens there, or the connection was closed: check that the receiver runs, the host, the port, and the TLS certificate. For a private authority set NODE_EXTRA_CA_CERTS.";
-  if (status < 400)
-    return "Use the address that it redirects to. If that is a login page, exempt this path from logins.";
-  return (
-    adviceByStatus[status] ??
-    "Respond 2xx to a valid delivery: read the receiver's log, and check what runs in front of it."
-  );
-}

@@ -457,7 +457,7 @@ describe("a receiver that does not accept a valid delivery", () => {
     [
       "another secret: 401",
       () => startReceiver({ matches: () => false }),
-      /its log or onOutcome names the reason: another secret, a clock .* than the tolerance, or a parser/,
+      /its log or onOutcome names the reason: another secret than the sender's .*, a clock .* than the tolerance, or a parser/,
     ],
     [
       "a receiver that fails: 500",
