@@ -206,6 +206,26 @@ describe("encodings", () => {
       expect(error).toContain(name);
   });
 
+  it.each(["utf16le", "utf16be"] as const)(
+    "reads %s by its mark, also from a pipe whose first chunks have one byte each",
+    async (encoding) => {
+      const bytes = encode("id,name\n1,Łucja\n", encoding);
+      for (const end of [1, 2, 3]) {
+        const chunks = [...bytes.subarray(0, end)].map((byte) => Uint8Array.of(byte));
+        const pipe = Readable.from([...chunks, bytes.subarray(end)]);
+        const { records } = await readRecords(openList("stdin", pipe));
+        expect(toRows(records)).toEqual([[2, "1", "Łucja"]]);
+      }
+    },
+  );
+
+  it("refuses a workbook whose bytes arrive one by one, and reads a list of two bytes", async () => {
+    const workbook = Readable.from([..."PK\u0003\u0004abc"].map((text) => Buffer.from(text)));
+    await expect(openList("stdin", workbook)).rejects.toThrow(/stdin is an Excel file/);
+    const list = openList("stdin", Readable.from([Buffer.from("{"), Buffer.from("}")]));
+    expect(await list).toMatchObject({ isNdjson: true });
+  });
+
   it("refuses a wrong byte in its line, wherever a chunk of the file ends", async () => {
     const bytes = Buffer.from("id,name\n1,Jos\xc3\xa9\n2,Andr\xe9\n3,Eva\n", "latin1");
     for (let end = 1; end < bytes.length; end++) {

@@ -10,7 +10,7 @@ export async function* decode(
   name: string,
 ): AsyncGenerator<string, void> {
   let decodeNext: ReturnType<typeof createDecoder> | undefined;
-  for await (const chunk of chunks) {
+  for await (const chunk of joinStart(chunks)) {
     if (decodeNext === undefined && isArchive(chunk))
       throw new CommandError(`${name} is an Excel file: save it as "CSV UTF-8".`);
     decodeNext ??= createDecoder(getEncoding(chunk), name);
@@ -18,6 +18,23 @@ export async function* decode(
   }
   decodeNext?.(); // the file can end within a character
   yield "\n";
+}
+
+/** A workbook is known by its first four bytes, and UTF-16 by two. */
+const startLength = 4;
+
+/** Joins the first chunks until they have the whole start: a pipe can begin with a shorter one. */
+async function* joinStart(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  let start: Uint8Array = new Uint8Array();
+  for await (const chunk of chunks) {
+    if (start.length >= startLength) {
+      yield chunk;
+      continue;
+    }
+    start = Buffer.concat([start, chunk]);
+    if (start.length >= startLength) yield start;
+  }
+  if (start.length < startLength) yield start; // the whole file
 }
 
 /** Creates a function that decodes the next chunk, or without one checks that the file is whole. */
