@@ -10,13 +10,13 @@ import {
   readJob,
 } from "./tables.ts";
 
-/** What may come of an attempt that ended. */
+/** What is known of the effect of the attempts, now that one ended. In the outbox it is a card. */
 type Effect =
-  /** Nothing: then it does not count as the first attempt. */
-  | "none"
-  /** Perhaps something: it got no response, or one such as a 500. */
+  /** This attempt has none: then it does not count as the first one. */
+  | "ruled-out"
+  /** This attempt may have one: it got no response, or one such as a 500. */
   | "uncertain"
-  /** Nothing new: what was known of earlier attempts stays. */
+  /** What was known before. */
   | "unchanged";
 
 /** How an attempt ended. */
@@ -117,7 +117,7 @@ const clearOwnAttempt =
   "firstattempt = CASE WHEN firstlease = lease THEN NULL ELSE firstattempt END,";
 
 const changes: Readonly<Record<Effect, string>> = {
-  none: clearOwnAttempt,
+  "ruled-out": clearOwnAttempt,
   uncertain: "uncertain = :now,",
   unchanged: "",
 };

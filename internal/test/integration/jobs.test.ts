@@ -158,14 +158,14 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
       const firstMs = clock.nowMs;
       const first = await leased(1);
       expect(first).toMatchObject({ firstAttemptAtMs: firstMs, attempts: 1, isFirstAttempt: true });
-      await settle(first, { ...retried, effect: "none" });
+      await settle(first, { ...retried, effect: "ruled-out" });
       expect(await find(1)).toMatchObject({ firstAttemptAtMs: undefined });
       advance(10);
       await settle(await leased(1), retried);
       advance(10);
       const third = await leased(1);
       expect(third).toMatchObject({ firstAttemptAtMs: firstMs + 10, isFirstAttempt: false });
-      await settle(third, { ...retried, effect: "none" });
+      await settle(third, { ...retried, effect: "ruled-out" });
       expect(await find(1)).toMatchObject({ firstAttemptAtMs: firstMs + 10, attempts: 3 });
     });
 
@@ -175,7 +175,7 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
       const first = await leased(1);
       advance(10);
       await settle(first, retried);
-      await settle(await leased(1), { ...retried, effect: "none" });
+      await settle(await leased(1), { ...retried, effect: "ruled-out" });
       const times = { uncertainAtMs: firstMs + 10, firstAttemptAtMs: firstMs };
       expect(await find(1)).toMatchObject(times);
       advance(10);

@@ -11,7 +11,7 @@ import type { Card } from "@loyalty-cards/issuing-client";
 import type { OutboxContext, OutboxDatabase, Recorded } from "./context.ts";
 import { toRef, toRequest } from "./job.ts";
 import { isOptionWrong, type OutboxOutcome } from "./outcomes.ts";
-import { recordWithCallback } from "./record.ts";
+import { recordEnd } from "./record.ts";
 import { type CallFailure, judge, toFailure, type Verdict } from "./verdict.ts";
 
 /** A lease lasts this much longer than its attempt, so that the result can be committed. */
@@ -91,7 +91,7 @@ async function attempt(
     thrown: sent.failure?.thrown,
     lagMs: job.leasedAtMs + getAgeMs(job, client.clock) - job.addedAtMs,
   });
-  const recorded = await recordWithCallback(context, { job, end, outcome, transact });
+  const recorded = await recordEnd(context, { job, end, outcome, transact });
   const isOwnCard = sent.value !== undefined && sent.value.id === recorded.entry?.cardId;
   return isOwnCard ? { ...recorded, card: sent.value } : recorded;
 }
@@ -102,7 +102,7 @@ function repeatCallback(
   transact: OutboxDatabase["transact"],
 ): Promise<Recorded> {
   const { state, result, error, leasedAtMs, endedAtMs = leasedAtMs } = job;
-  return recordWithCallback(context, {
+  return recordEnd(context, {
     job,
     end: { state, result, error, effect: "unchanged" },
     outcome: { outcome: "delivered", entry: toRef(job) },

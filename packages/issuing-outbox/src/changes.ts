@@ -33,7 +33,7 @@ import {
   toRef,
 } from "./job.ts";
 import type { Resolution, TemplateOption } from "./outbox.ts";
-import { recordWithCallback } from "./record.ts";
+import { recordEnd } from "./record.ts";
 import { maxRunningMs } from "./verdict.ts";
 
 /**
@@ -144,7 +144,7 @@ export async function resolve(
     return change(context, jobRef, (job) => beginAnew(context, requireUnknown(job)));
   const { database, tables } = context;
   const readEntry = () => database.transact(() => lockExistingJob(tables, jobRef));
-  const { entry } = await recordWithCallback(context, {
+  const { entry } = await recordEnd(context, {
     job: await readEntry(),
     end: { state: "issued", effect: "unchanged", result: { cardId }, isErased: true },
     *settle(end) {

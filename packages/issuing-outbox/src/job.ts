@@ -1,7 +1,8 @@
 /**
  * An entry is a job of the engine, whose topic is the template, and whose name is the user. Only
- * this file translates between them: what a program passes, and what it gets. Elsewhere in this
- * package a `job` is the row of the engine, and an `entry` what the program sees of it.
+ * this file translates between them: what a program passes, the one job that it means, and what the
+ * program gets. Elsewhere in this package a `job` is the row of the engine, and an `entry` what the
+ * program sees of it.
  */
 
 import { createTypeError } from "@loyalty-cards/internal/errors";

@@ -23,8 +23,8 @@ import { lockJob, toEntry, toRef } from "./job.ts";
 import { isOptionWrong, type OutboxOutcome } from "./outcomes.ts";
 import { backoff } from "./verdict.ts";
 
-/** How an attempt ended, or what a person found out about an entry, and how that is recorded. */
-type Recording = {
+/** An attempt that ended, or an entry that a person resolves, and how its end is recorded. */
+type EndedAttempt = {
   end: End;
   /** What is reported when the end is recorded; undefined for nothing. */
   outcome?: OutboxOutcome | undefined;
@@ -46,24 +46,21 @@ type Recording = {
  * Records an end in the transaction of its callback. If that fails, also by an error of the
  * database, records it without the callback, which is called later: a card must not be lost.
  */
-export async function recordWithCallback(
-  context: OutboxContext,
-  recording: Recording,
-): Promise<Recorded> {
-  const callback = context.callbacks[recording.end.state];
-  if (callback === undefined) return record(context, recording);
+export async function recordEnd(context: OutboxContext, ended: EndedAttempt): Promise<Recorded> {
+  const callback = context.callbacks[ended.end.state];
+  if (callback === undefined) return commitAndReport(context, ended);
   let isCalled = false;
   const call: ShopCallback["call"] = (entry, transaction) => {
     isCalled = true;
     return callback.call(entry, transaction);
   };
   try {
-    return await record(context, recording, { ...callback, call });
+    return await commitAndReport(context, ended, { ...callback, call });
   } catch (error) {
     // An error of COMMIT counts as the callback's, because its rows may violate a deferred
     // constraint.
     const failed = isCalled ? callback.name : "database";
-    return recordUndelivered(context, recording, { failed, error });
+    return postponeCallback(context, ended, { failed, error });
   }
 }
 
@@ -71,16 +68,16 @@ export async function recordWithCallback(
  * Records an end whose callback is called later, after a time that doubles with each repetition: it
  * is as long as that since the entry ended.
  */
-async function recordUndelivered(
+async function postponeCallback(
   context: OutboxContext,
-  recording: Recording,
+  ended: EndedAttempt,
   { failed, error }: { failed: ShopCallback["name"] | "database"; error: unknown },
 ): Promise<Recorded> {
-  const { job, end, outcome, endedForMs = 0 } = recording;
+  const { job, end, outcome, endedForMs = 0 } = ended;
   const delayMs = Math.min(backoff.maxDelayMs, Math.max(backoff.initialDelayMs, endedForMs));
   const retryInMs = withJitter(delayMs, context.random);
-  const recorded = await record(context, {
-    ...recording,
+  const recorded = await commitAndReport(context, {
+    ...ended,
     end: { ...end, rank: ranks.callback, delayMs: retryInMs },
     outcome: job.rank === ranks.callback ? undefined : outcome,
   });
@@ -93,16 +90,14 @@ async function recordUndelivered(
 }
 
 /** Commits an end, and reports what was committed. */
-async function record(
+async function commitAndReport(
   { tables, report, logFailure }: OutboxContext,
-  recording: Recording,
+  ended: EndedAttempt,
   callback?: ShopCallback,
 ): Promise<Recorded> {
-  const { end } = recording;
-  const { template } = toRef(recording.job);
-  const committed = await recording.transact(() =>
-    recordInTransaction(tables, recording, callback),
-  );
+  const { end } = ended;
+  const { template } = toRef(ended.job);
+  const committed = await ended.transact(() => settleAndCall(tables, ended, callback));
   const { breaker, outcome } = committed;
   if (breaker === "opens" && typeof end.topicResult === "object")
     report({ outcome: "paused", template, reason: end.topicResult.reason });
@@ -111,7 +106,7 @@ async function record(
   if (outcome?.outcome === "failed" && isLogged(outcome, committed, end)) logFailure(outcome);
   const job = committed.job ?? committed.otherJob;
   if (job === undefined) return {};
-  const isRepeated = recording.job.rank === ranks.callback;
+  const isRepeated = ended.job.rank === ranks.callback;
   return { entry: toEntry(job), retryInMs: end.delayMs ?? 0, isRepeated };
 }
 
@@ -137,19 +132,17 @@ interface Committed extends Settled {
 }
 
 /** Records the end, and calls the callback, if the job is still that of this attempt. */
-function* recordInTransaction(
+function* settleAndCall(
   tables: JobTables,
-  recording: Recording,
+  ended: EndedAttempt,
   callback?: ShopCallback,
 ): Statements<Committed> {
-  const { job, end, outcome } = recording;
-  const row = recording.settle
-    ? yield* recording.settle(end)
-    : yield* settleAttempt(tables, recording.job, end);
+  const { job, end, outcome } = ended;
+  const row = ended.settle
+    ? yield* ended.settle(end)
+    : yield* settleAttempt(tables, ended.job, end);
   const committed: Committed =
-    row.job === undefined
-      ? yield* recordWithoutLease(tables, recording)
-      : { job: row.job, outcome };
+    row.job === undefined ? yield* settleWithoutLease(tables, ended) : { job: row.job, outcome };
   if (committed.job !== undefined && callback !== undefined) {
     const entry = toEntry(committed.job) as never;
     yield { name: callback.name, call: (transaction) => callback.call(entry, transaction) };
@@ -162,9 +155,9 @@ function* recordInTransaction(
  * The lease was lost. A card that arrives all the same is that of the entry which the user has now,
  * unless the user was forgotten, and added again with another key.
  */
-function* recordWithoutLease(
+function* settleWithoutLease(
   tables: JobTables,
-  { job, end, outcome }: Recording,
+  { job, end, outcome }: EndedAttempt,
 ): Statements<Committed> {
   const entry = toRef(job);
   if (end.state !== "issued") return { outcome: { outcome: "lease-lost", entry } };

@@ -160,7 +160,7 @@ export function judge(
       const { userMessage } = error;
       const shown = failure.code === "validation" ? userMessage : generalFormMessage;
       const rejection = { ...error, userMessage: shown };
-      return { state: "rejected", error: rejection, effect: "none", topicResult: "works" };
+      return { state: "rejected", error: rejection, effect: "ruled-out", topicResult: "works" };
     }
     case "undecidable":
       return { state: "unknown", error, effect: "unchanged" };
@@ -207,7 +207,7 @@ function toWaiting(
 }
 
 /** Whether this attempt may issue a card: the client judges each by itself. */
-const effects = { "not-sent": "none", rejected: "none", unknown: "uncertain" } as const;
+const effects = { "not-sent": "ruled-out", rejected: "ruled-out", unknown: "uncertain" } as const;
 
 /** What the breaker learns of the service. */
 function toTopicResult(

@@ -34,7 +34,7 @@ function judgeError(
   return judge({ failure: toFailure(error) }, { job, isVisitor }, random);
 }
 
-const effects = { none: ["no effect"], uncertain: [], unchanged: ["of an earlier attempt"] };
+const effects = { "ruled-out": ["no effect"], uncertain: [], unchanged: ["of an earlier attempt"] };
 
 /**
  * A verdict in words: the state, what it says of the service, and whether a card may come of this
