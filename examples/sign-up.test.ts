@@ -171,10 +171,10 @@ const readNames = async (shop: Shop, { service }: Service) =>
     ])
     .sort();
 
-function testSignUp(openShop: (service: Service) => Promise<Shop>) {
+function testSignUp(openExample: (service: Service) => Promise<Shop>) {
   it("issues a card to each person, whose form has only a phone, only an email, or neither", async () => {
     const service = await open();
-    const shop = await openShop(service);
+    const shop = await openExample(service);
     const forms = [anna, ben].flatMap(({ name, phone, email }) => [
       { name, phone },
       { name, email },
@@ -194,7 +194,7 @@ function testSignUp(openShop: (service: Service) => Promise<Shop>) {
     "keeps the user after a 422, and issues one card to the corrected form; the service stores refusals: %s",
     async (storeRefusals) => {
       const service = await open(storeRefusals);
-      const shop = await openShop(service);
+      const shop = await openExample(service);
       expect((await shop.signUp(anna)).status).toBe(201);
       const refused = await shop.signUp({ ...ben, phone: "12" });
       const message = "The phone number is not valid.";
@@ -221,7 +221,7 @@ function testSignUp(openShop: (service: Service) => Promise<Shop>) {
 
   it("says that the rejected form may still be processed after a response that leaves this open, and saves no other", async () => {
     const service = await open();
-    const shop = await openShop(service);
+    const shop = await openExample(service);
     service.service.faults.add({ ...outage, phase: "before", times: 1 });
     const refused = await shop.signUp({ ...ben, phone: "12" });
     expect(refused).toMatchObject({ status: 422 });
@@ -234,7 +234,7 @@ function testSignUp(openShop: (service: Service) => Promise<Shop>) {
   // G10
   it("signs people up while the service fails, and issues one card to each later", async () => {
     const service = await open();
-    const shop = await openShop(service);
+    const shop = await openExample(service);
     const { id } = service.service.faults.add(outage);
     const names = ["Cleo", "Dan", "Eve", "Finn"];
     const responses = await Promise.all(names.map((name) => shop.signUp({ name })));

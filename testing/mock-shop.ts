@@ -82,7 +82,7 @@ export const toSignUp = (
  * A service on a clock that stands still, and a website that calls it. `lines` is what the service
  * logged.
  */
-export function openShop(options: MockServiceOptions = {}) {
+export function openMockShop(options: MockServiceOptions = {}) {
   const lines: string[] = [];
   const service = createMockService({
     clock: manualClock(noon),
@@ -149,7 +149,7 @@ export function receiver() {
 /** Makes a service emit an event of each type, and returns what its endpoint received. */
 export async function receiveEveryEvent(): Promise<WebhookEvent[]> {
   const inbox = receiver();
-  const { service, call, issue } = openShop({ deliver: inbox.deliver });
+  const { service, call, issue } = openMockShop({ deliver: inbox.deliver });
   const endpoint = inbox.subscribe(service, Object.keys(openapi.webhooks));
   const { id } = (await issue(toSignUp({ phone: "+48600100200" }))).body;
   service.cards.purchase(id, { points: 120 });

@@ -27,7 +27,7 @@ afterAll(async () => {
 
 let shops = 0;
 /** A shop with its own database file and mock service. */
-async function openShop(test) {
+async function openNextShop(test) {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const seed = JSON.parse(readFileSync(join(project.folder, "mock.json"), "utf8"));
@@ -105,7 +105,7 @@ const shown = (page, selector, words) =>
 
 describe("the shop on Next", () => {
   it("signs up, shows the card, and updates the page with every event", async (test) => {
-    const shop = await openShop(test);
+    const shop = await openNextShop(test);
     const { page, seen, text, signUp } = await visitor(test, shop);
     await signUp();
     await text("Hello, Anna");
@@ -136,7 +136,7 @@ describe("the shop on Next", () => {
   });
 
   it("lets the member give and withdraw the consent to marketing", async (test) => {
-    const shop = await openShop(test);
+    const shop = await openNextShop(test);
     const { page, signUp } = await visitor(test, shop);
     await signUp({}, { news: true });
     await page.waitForSelector('.switch[aria-checked="true"]');
@@ -162,7 +162,7 @@ describe("the shop on Next", () => {
 
   for (const scripts of [true, false]) {
     it(`shows a validation error beside its field and keeps the input, ${scripts ? "with" : "without"} scripts`, async (test) => {
-      const shop = await openShop(test);
+      const shop = await openNextShop(test);
       const { page, text, signUp } = await visitor(test, shop, { scripts });
       await signUp({ phone: "12" }, { news: true });
       await text("The phone number is not valid.");
@@ -185,7 +185,7 @@ describe("the shop on Next", () => {
   }
 
   it("signs up while the service fails, and issues one card later, even after a crash", async (test) => {
-    const shop = await openShop(test);
+    const shop = await openNextShop(test);
     const { page, text, signUp } = await visitor(test, shop);
     // The worst failure: the card is issued, but the response is an error.
     const failure = shop.service.faults.add({ phase: "after-commit", kind: "status", status: 503 });
@@ -198,7 +198,7 @@ describe("the shop on Next", () => {
   });
 
   it("shows the member that the service rejected the input later", async (test) => {
-    const shop = await openShop(test);
+    const shop = await openNextShop(test);
     const { text, signUp } = await visitor(test, shop);
     const failure = shop.service.faults.add({ phase: "before", kind: "status", status: 503 });
     await signUp({ phone: "12" });
@@ -209,7 +209,7 @@ describe("the shop on Next", () => {
   });
 
   it("shows card and points from its own database while the service fails", async (test) => {
-    const shop = await openShop(test);
+    const shop = await openNextShop(test);
     const { page, text, signUp } = await visitor(test, shop);
     await signUp();
     await text("Nothing yet");
@@ -223,7 +223,7 @@ describe("the shop on Next", () => {
   });
 
   it("accepts a form that is submitted twice, as one member", async (test) => {
-    const shop = await openShop(test);
+    const shop = await openNextShop(test);
     const { page } = await visitor(test, shop, { scripts: false });
     const hidden = await page.$eval(".sign-up", (form) => [...new FormData(form)]);
     const send = async (email) => {
@@ -245,7 +245,7 @@ describe("the shop on Next", () => {
   });
 
   it("rejects a sign-up with the address of another member", async (test) => {
-    const shop = await openShop(test);
+    const shop = await openNextShop(test);
     const first = await visitor(test, shop);
     await first.signUp();
     await first.text("Hello, Anna");
@@ -264,7 +264,7 @@ describe("the shop on Next", () => {
     ["dark", 360],
   ]) {
     it(`has no serious finding of axe and fits the screen: ${scheme}, ${width} px`, async (test) => {
-      const shop = await openShop(test);
+      const shop = await openNextShop(test);
       const { page, text, signUp } = await visitor(test, shop, { scheme, width, height: 800 });
       const looksGood = async (name) => {
         assert.deepEqual([name, await findViolations(page)], [name, []]);

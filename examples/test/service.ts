@@ -70,7 +70,7 @@ export async function createBalances(pool: Pool) {
 }
 
 /** A card, and a receiver of its events. */
-export async function openShop(options: MockServerOptions = {}) {
+export async function openCardWithReceiver(options: MockServerOptions = {}) {
   let listener: RequestListener = (_request, response) =>
     response.writeHead(404).end();
   const url = await listen((request, response) => listener(request, response));

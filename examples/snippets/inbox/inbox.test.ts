@@ -28,7 +28,7 @@ import express from "express";
 import type pg from "pg";
 import { PgBoss } from "pg-boss";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createBalances, openShop } from "../../test/service.ts";
+import { createBalances, openCardWithReceiver } from "../../test/service.ts";
 import { operateInbox } from "../operations.ts";
 import { createApp } from "./one-machine.ts";
 import {
@@ -57,7 +57,7 @@ interface Store {
 async function openShopOnClock(
   openStore: (secret: string, cardId: string) => Promise<Store>,
 ) {
-  const { mock, secret, cardId, listen, buy } = await openShop({
+  const { mock, secret, cardId, listen, buy } = await openCardWithReceiver({
     clock: manualClock(),
   });
   const { receive, storeBalance, balance } = await openStore(secret, cardId);
@@ -257,7 +257,7 @@ describe.skipIf(!(await hasPgBoss()))("with pg-boss", () => {
   }
 
   it("processes stored events when a schedule calls a route", async () => {
-    const { secret, listen, buy } = await openShop();
+    const { secret, listen, buy } = await openCardWithReceiver();
     const boss = await startBoss();
     const queue = `scheduled-${randomUUID()}`;
     await boss.createQueue(queue);
@@ -279,7 +279,7 @@ describe.skipIf(!(await hasPgBoss()))("with pg-boss", () => {
   });
 
   it("stores and processes events", async () => {
-    const { secret, listen, buy } = await openShop();
+    const { secret, listen, buy } = await openCardWithReceiver();
     const pool = createPool();
     const balance = await createBalances(pool);
     const boss = await startBoss();
@@ -293,7 +293,7 @@ describe.skipIf(!(await hasPgBoss()))("with pg-boss", () => {
 describe.skipIf(!(await hasRedis()))("on Redis", () => {
   const { prefix, url } = ownPrefix();
   it("stores and processes events with BullMQ", async () => {
-    const { secret, listen, buy } = await openShop();
+    const { secret, listen, buy } = await openCardWithReceiver();
     const handled: string[] = [];
     const handle = ({ type }: WebhookEvent) => void handled.push(type);
     const { receive, queue, worker } = await receiveWithBullmq(
@@ -315,7 +315,7 @@ describe.skipIf(!(await hasRedis()))("on Redis", () => {
 });
 
 it("shows dead letters to an administrator, and replays one", async () => {
-  const { secret, listen, buy } = await openShop();
+  const { secret, listen, buy } = await openCardWithReceiver();
   const inbox = sqliteInbox({ file: scratchFile(), log: () => {} });
   onTestFinished(() => inbox.close());
   const app = express();

@@ -11,7 +11,7 @@ import {
 import { expressReceiver } from "@loyalty-cards/webhook-verify/express";
 import express from "express";
 import { expect, it } from "vitest";
-import { openShop } from "../../test/service.ts";
+import { openCardWithReceiver } from "../../test/service.ts";
 import { saved } from "./balances.ts";
 import { app as expressApp } from "./express.ts";
 import { app as fastifyApp } from "./fastify.ts";
@@ -33,7 +33,7 @@ const apps: Record<string, () => RequestListener | Promise<RequestListener>> = {
 it.each(Object.entries(apps))(
   "receives a delivery on %s",
   async (_name, createListener) => {
-    const { secret, cardId, listen, buy } = await openShop();
+    const { secret, cardId, listen, buy } = await openCardWithReceiver();
     process.env["LOYALTY_SIGNING_SECRET"] = secret;
     listen(await createListener());
     expect(await buy(12)).toBe(204);

@@ -7,7 +7,7 @@ import { openMock, run as runCommand, secret, startReceiver } from "./terminal.t
 
 const issueAnna = ["issue", "--user-id", "7", "--privacy", "2026-01", "--phone", "+48600100200"];
 
-async function openShop(options: Parameters<typeof openMock>[0] = {}) {
+async function openTerminal(options: Parameters<typeof openMock>[0] = {}) {
   const mock = await openMock(options);
   const run = (...args: string[]) => runCommand(args, { env: mock.env });
   const runJson = async (...args: string[]) => JSON.parse((await run(...args, "--json")).stdout);
@@ -16,7 +16,7 @@ async function openShop(options: Parameters<typeof openMock>[0] = {}) {
 
 describe("issue", () => {
   it("issues one card however often it runs", async () => {
-    const { run, runJson, service } = await openShop();
+    const { run, runJson, service } = await openTerminal();
     const issue = [
       ...issueAnna,
       "--field",
@@ -35,7 +35,7 @@ describe("issue", () => {
   });
 
   it("says that a card is that of an earlier request when its fields differ from those sent", async () => {
-    const { run, runJson } = await openShop();
+    const { run, runJson } = await openTerminal();
     const card = await runJson(...issueAnna, "--field", "name=Anna");
     expect(card.earlierRequest).toBeUndefined();
     const { code, stdout, stderr } = await run(...issueAnna, "--field", "name=Jan");
@@ -51,7 +51,7 @@ describe("issue", () => {
   });
 
   it("gives marketing consent only with --marketing", async () => {
-    const { runJson } = await openShop();
+    const { runJson } = await openTerminal();
     const without = await runJson(...issueAnna);
     expect(await runJson("consent", without.id)).toMatchObject({ marketingConsent: false });
     const other = await runJson("issue", "--user-id", "8", "--privacy", "1", "--marketing");
@@ -59,7 +59,7 @@ describe("issue", () => {
   });
 
   it("uses --template rather than the variable, and says what to set without either", async () => {
-    const { run, env } = await openShop();
+    const { run, env } = await openTerminal();
     expect((await run(...issueAnna, "--template", "tpl_none")).stderr).toContain(
       'template "tpl_none" does not exist',
     );
@@ -106,7 +106,7 @@ describe("issue", () => {
   });
 
   it("prints a sentence once that is the detail of a 422 and of its fields", async () => {
-    const { run } = await openShop();
+    const { run } = await openTerminal();
     const { stderr } = await run(...issueAnna, "--phone", "+4860", "--email", "anna@");
     expect(stderr.split("\n").slice(0, -2)).toEqual([
       "loyalty-cards: The service responded 422 to issueCard: /customer/phone, /customer/email; the detail of the response says what to correct.",
@@ -136,7 +136,7 @@ describe("issue", () => {
     "visits:=12345678901234567890",
     "visits:=1e400",
   ])("rejects --field %s, without printing it", async (field) => {
-    const { run } = await openShop();
+    const { run } = await openTerminal();
     const result = await run(...issueAnna, "--field", field);
     expect(result).toMatchObject({
       code: 2,
@@ -147,7 +147,7 @@ describe("issue", () => {
   });
 
   it("says that the same command is safe when the outcome is unknown", async () => {
-    const { run, service } = await openShop();
+    const { run, service } = await openTerminal();
     service.faults.add({
       phase: "after-commit",
       kind: "status",
@@ -164,7 +164,7 @@ describe("issue", () => {
 
 describe("card and operations", () => {
   it("print the card as the service sent it, and a table of its operations, the newest first", async () => {
-    const { run, runJson, service } = await openShop();
+    const { run, runJson, service } = await openTerminal();
     const { id } = await runJson(...issueAnna);
     expect((await run("operations", id)).stdout).toBe("This card has no operations.\n");
     service.cards.purchase(id, { points: 120 });
@@ -225,7 +225,7 @@ describe("LOYALTY_IDEMPOTENCY_NAMESPACE", () => {
 
 describe("consent", () => {
   it("prints the consent, and changes it with --set", async () => {
-    const { run, runJson } = await openShop();
+    const { run, runJson } = await openTerminal();
     const { id } = await runJson(...issueAnna);
     expect((await run("consent", id)).stdout).toBe("Marketing consent: no\n");
     expect((await run("consent", id, "--set", "yes", "--version", "2026-01")).stdout).toBe(
@@ -236,7 +236,7 @@ describe("consent", () => {
   });
 
   it("rejects a version without an answer", async () => {
-    const { run } = await openShop();
+    const { run } = await openTerminal();
     expect(await run("consent", "x", "--version", "2026-01")).toMatchObject({
       code: 2,
       stdout: "",
@@ -248,7 +248,7 @@ describe("purchase", () => {
   it("changes the balance of the card, and delivers balance.changed of that card", async () => {
     const { url, accepted } = await startReceiver();
     const endpoints = [{ url, secret, events: ["balance.changed" as const] }];
-    const { run, runJson, service } = await openShop({ endpoints });
+    const { run, runJson, service } = await openTerminal({ endpoints });
     const { id } = await runJson(...issueAnna);
     const { code, stdout, stderr } = await run("purchase", id, "120");
     expect([code, stderr]).toEqual([0, ""]);
@@ -265,7 +265,7 @@ describe("purchase", () => {
   });
 
   it("fails for a card that does not exist, for points that are not a whole number, and when nothing listens", async () => {
-    const { run, close } = await openShop();
+    const { run, close } = await openTerminal();
     const stderr =
       'loyalty-cards: There is no card "card_none". dev forgets its cards when it stops; --data FILE keeps them.\n';
     expect(await run("purchase", "card_none", "120")).toEqual({ code: 1, stdout: "", stderr });

@@ -15,12 +15,21 @@ import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import { describe, expect, it } from "vitest";
-import { asking, command, openShop, shortPhone, toCsv, toPhone, toRows } from "./import-shop.ts";
+import {
+  asking,
+  command,
+  openImportShop,
+  shortPhone,
+  toCsv,
+  toPhone,
+  toRows,
+} from "./import-shop.ts";
 
 describe("a row that was edited between two runs", () => {
   it("is sent as it is now when it was not sent, or was rejected, and not again when its card was issued", async () => {
     const rows = [`1,${shortPhone},Anna`, ...toRows(20).slice(1)];
-    const { run, stopAfterTen, path, readStored, readLines, countCards } = await openShop(rows);
+    const { run, stopAfterTen, path, readStored, readLines, countCards } =
+      await openImportShop(rows);
     expect((await stopAfterTen()).code).toBe(3);
     rows[0] = `1,${toPhone(500)},Anna`;
     rows[1] = `2,${toPhone(501)},Issued`;
@@ -33,7 +42,7 @@ describe("a row that was edited between two runs", () => {
 
   it("is sent as it is now after it was rejected while a lost request could run, in one run", async () => {
     const list = [`1,${shortPhone},Anna`];
-    const { run, service, path, readLines, countCards } = await openShop(list);
+    const { run, service, path, readLines, countCards } = await openImportShop(list);
     service.faults.add({ phase: "before", kind: "status", status: 503, times: 1 });
     expect([(await run()).code, await countCards()]).toEqual([1, 0]);
     const database = openSqlite(path("members.csv.outbox"));
@@ -47,7 +56,7 @@ describe("a row that was edited between two runs", () => {
   });
 
   it("is sent by another mapping when it was not sent", async () => {
-    const { run, stopAfterTen, readStored, countCards } = await openShop(toRows(20));
+    const { run, stopAfterTen, readStored, countCards } = await openImportShop(toRows(20));
     await stopAfterTen();
     expect([(await run([...command, "--map", "name=phone"])).code, await countCards()]).toEqual([
       0, 20,
@@ -58,7 +67,7 @@ describe("a row that was edited between two runs", () => {
 });
 
 it("does not send rows that were removed from the list, and sends them when they are back", async () => {
-  const { run, stopAfterTen, path, readLines, requests, countCards } = await openShop([
+  const { run, stopAfterTen, path, readLines, requests, countCards } = await openImportShop([
     ...toRows(30),
     `31,${shortPhone},Anna`,
   ]);
@@ -75,7 +84,9 @@ it("does not send rows that were removed from the list, and sends them when they
 
 describe("rows whose outcome is unknown for more than 24 hours", () => {
   it("are not sent again, and are reported while they are in the list", async () => {
-    const { run, path, readLines, service, requests, countCards } = await openShop(toRows(30));
+    const { run, path, readLines, service, requests, countCards } = await openImportShop(
+      toRows(30),
+    );
     service.faults.add({ phase: "after-commit", kind: "hang", match: { operation: "issueCard" } });
     let isInterrupted = false;
     await run([...command, "--timeout", "1", "--concurrency", "2"], {
@@ -116,7 +127,7 @@ describe("rows whose outcome is unknown for more than 24 hours", () => {
 });
 
 it("resumes on a copy of its files", async () => {
-  const { run, path, countCards } = await openShop({ "list/members.csv": toCsv(toRows(30)) });
+  const { run, path, countCards } = await openImportShop({ "list/members.csv": toCsv(toRows(30)) });
   const start = (list: string, more: object = {}) =>
     run(["import", `${list}/members.csv`, ...asking.slice(2)], { isTTY: true, ...more });
   expect((await start("list", { stdin: "n\n" })).code).toBe(3);
@@ -125,7 +136,7 @@ it("resumes on a copy of its files", async () => {
 });
 
 it("erases what the rows contain when each has a card", async () => {
-  const { run, stopAfterTen, path } = await openShop([...toRows(20), "22,bad,Anna Invalid"]);
+  const { run, stopAfterTen, path } = await openImportShop([...toRows(20), "22,bad,Anna Invalid"]);
   const contains = (text: string) =>
     ["", "-wal"].some(
       (suffix) =>
@@ -144,7 +155,7 @@ it("erases what the rows contain when each has a card", async () => {
 });
 
 it("removes an outbox of which nothing was sent", async () => {
-  const { run, path } = await openShop([...toRows(20), "21,bad,x"]);
+  const { run, path } = await openImportShop([...toRows(20), "21,bad,x"]);
   await run();
   const wrong = await run([...command, "--skip-invalid", "--template", "tpl_wrong"]);
   expect([wrong.code, existsSync(path("members.csv.outbox"))]).toEqual([2, false]);
@@ -154,7 +165,7 @@ it("removes an outbox of which nothing was sent", async () => {
 
 it("sends nothing by another mapping when the cards of an earlier run are not known", async () => {
   const list = "userId,code,phone\n1,A,+48600100201\n2,B,+48600100202\n3,C,+48600100203\n";
-  const { run, service, requests, countCards } = await openShop({ "members.csv": list });
+  const { run, service, requests, countCards } = await openImportShop({ "members.csv": list });
   service.faults.add({ phase: "after-commit", kind: "hang", match: { operation: "issueCard" } });
   await run([...command, "--timeout", "1"], {
     isTTY: true,
@@ -174,7 +185,7 @@ it.each([
   ["other user ids", toRows(40).slice(30), "has none of their user ids"],
   ["a row with a problem", [...toRows(40), "41,bad,x"], "Correct the rows"],
 ])("changes nothing in the outbox when it refuses a list with %s", async (_, rows, message) => {
-  const { run, stopAfterTen, path, requests } = await openShop(toRows(30));
+  const { run, stopAfterTen, path, requests } = await openImportShop(toRows(30));
   await stopAfterTen();
   const readEntries = () => {
     const database = openSqlite(path("members.csv.outbox"));
@@ -190,7 +201,7 @@ it.each([
 });
 
 it("does not use the outbox of a shop", async () => {
-  const { run, path, env, requests } = await openShop(toRows(3));
+  const { run, path, env, requests } = await openImportShop(toRows(3));
   const client = createIssuingClient({ baseUrl: env.LOYALTY_URL, apiKey: env.LOYALTY_API_KEY });
   const customer = { phone: toPhone(9), consents: { privacy: { version: "1" } } };
   const entry = { userId: 9, template: "tpl_mock", request: { customer } };
@@ -209,7 +220,7 @@ it("does not use the outbox of a shop", async () => {
 });
 
 it("keeps an outbox of which an earlier run sent rows, when a later one sends nothing", async () => {
-  const { run, path, countCards } = await openShop([`1,${shortPhone},Anna`]);
+  const { run, path, countCards } = await openImportShop([`1,${shortPhone},Anna`]);
   expect((await run()).code).toBe(1);
   writeFileSync(path("members.csv"), toCsv([`1,${toPhone(1)},Anna`]));
   expect([(await run(asking)).code, existsSync(path("members.csv.outbox"))]).toEqual([2, true]);
@@ -217,7 +228,7 @@ it("keeps an outbox of which an earlier run sent rows, when a later one sends no
 });
 
 it("does not write to a file of others through a link in the place of a result", async () => {
-  const { run, stopAfterTen, path, read, readLines } = await openShop({
+  const { run, stopAfterTen, path, read, readLines } = await openImportShop({
     "members.csv": toCsv(toRows(20)),
     precious: "precious",
   });
@@ -235,7 +246,7 @@ it.each([
 ])(
   "ends with 2 and says so when %s has changed since the outbox was created",
   async (name, option, change) => {
-    const { run, stopAfterTen, env, requests } = await openShop(toRows(20));
+    const { run, stopAfterTen, env, requests } = await openImportShop(toRows(20));
     await stopAfterTen();
     requests.length = 0;
     const other = { ...env, [name]: change(env.LOYALTY_URL) };

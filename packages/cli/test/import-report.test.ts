@@ -9,7 +9,15 @@ import { listen } from "@loyalty-cards/testing/resources";
 import { describe, expect, it } from "vitest";
 import type { ServiceState } from "../src/import/list-outbox.ts";
 import { createProgress } from "../src/import/progress.ts";
-import { args, command, openShop, shortPhone, toCsv, toPhone, toRows } from "./import-shop.ts";
+import {
+  args,
+  command,
+  openImportShop,
+  shortPhone,
+  toCsv,
+  toPhone,
+  toRows,
+} from "./import-shop.ts";
 import { openPrinter } from "./terminal.ts";
 
 describe("the progress", () => {
@@ -108,7 +116,7 @@ const noReason =
 describe("rejected rows", () => {
   it("are written with line, user, code, reason and key, in the delimiter of the list", async () => {
     const rows = ['1;+48600100200;"Zażółć ""A"""', `2;${shortPhone};"Łódź\nx"`, "1;bad;"];
-    const { run, read, path, countCards } = await openShop({
+    const { run, read, path, countCards } = await openImportShop({
       "members.csv": `\ufeffuserId;phone;name\r\n${rows.join("\r\n")}`,
     });
     const { code, stdout } = await run([...command, "--skip-invalid"]);
@@ -124,7 +132,7 @@ describe("rejected rows", () => {
   });
 
   it("of NDJSON are issued by the same command after a correction", async () => {
-    const { run, read, readLines, countCards, path } = await openShop({
+    const { run, read, readLines, countCards, path } = await openImportShop({
       "members.ndjson": `{"userId": 1, "phone":"+48600100200"}\n{"userId": 2, "phone":"${shortPhone}" }\nno\n`,
     });
     const line = ["import", "members.ndjson", ...args, "--skip-invalid"];
@@ -157,7 +165,7 @@ describe("rejected rows", () => {
       "bad phone",
     ],
   ])("have the reason of the service in %s, or its status", async (type, body, reason) => {
-    const { run, read, env } = await openShop(toRows(1));
+    const { run, read, env } = await openImportShop(toRows(1));
     const LOYALTY_URL = await listen((request, response) => {
       request.resume().on("end", () => response.writeHead(422, { "content-type": type }).end(body));
     });
@@ -167,7 +175,7 @@ describe("rejected rows", () => {
 
   it("and cards have no formula for a spreadsheet, and keep numbers", async () => {
     const formula = '=HYPERLINK("http://127.0.0.1/?"&B2,"open") is no name.';
-    const { run, readLines, env } = await openShop([
+    const { run, readLines, env } = await openImportShop([
       `+48600100200,${shortPhone},Anna`,
       "@2,,Jan",
       "-3+4,,Eva",
@@ -191,14 +199,14 @@ describe("rejected rows", () => {
   });
 
   it("are not written when no row is valid, and nothing is sent", async () => {
-    const { run, folder, requests } = await openShop(["1,bad,x"]);
+    const { run, folder, requests } = await openImportShop(["1,bad,x"]);
     const { code } = await run([...command, "--skip-invalid"]);
     expect([code, requests, readdirSync(folder)]).toEqual([2, [], ["members.csv"]]);
   });
 
   it("are issued by the same command after they were corrected in the list, and the others stay", async () => {
     const rows = [...toRows(12), `13,${shortPhone},Anna`, `14,${shortPhone}5,Jan`, "15,bad,Eva"];
-    const { run, readLines, countCards, path, requests } = await openShop(rows);
+    const { run, readLines, countCards, path, requests } = await openImportShop(rows);
     const line = [...command, "--skip-invalid"];
     const first = await run(line);
     expect([first.code, await countCards()]).toEqual([1, 12]);
@@ -224,7 +232,10 @@ describe("rejected rows", () => {
   });
 
   it("that were corrected to a person of another row are not issued without --allow-same-person", async () => {
-    const { run, read, countCards, path } = await openShop([...toRows(3), `4,${shortPhone},Same`]);
+    const { run, read, countCards, path } = await openImportShop([
+      ...toRows(3),
+      `4,${shortPhone},Same`,
+    ]);
     await run();
     writeFileSync(path("members.csv"), read("members.csv").replace(shortPhone, "0048 600 100 001"));
     const refused = await run();

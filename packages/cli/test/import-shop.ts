@@ -21,7 +21,7 @@ export const toCsv = (rows: readonly string[]) =>
 /**
  * @param list the rows of `members.csv`, or the files. `requests` are those that the service got.
  */
-export async function openShop(list: string[] | Record<string, string | Uint8Array>) {
+export async function openImportShop(list: string[] | Record<string, string | Uint8Array>) {
   const files = Array.isArray(list) ? { "members.csv": toCsv(list) } : list;
   const requests: string[] = [];
   const { url, env, service } = await openMock({

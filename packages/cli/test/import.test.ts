@@ -4,12 +4,20 @@
  */
 import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { asking, command, openShop, shortPhone, toCsv, toPhone, toRows } from "./import-shop.ts";
+import {
+  asking,
+  command,
+  openImportShop,
+  shortPhone,
+  toCsv,
+  toPhone,
+  toRows,
+} from "./import-shop.ts";
 import type { Ran } from "./terminal.ts";
 
 describe("import", () => {
   it("issues a card for each row, and writes the card id of each user", async () => {
-    const { run, read, path, service, countCards } = await openShop(toRows(25));
+    const { run, read, path, service, countCards } = await openImportShop(toRows(25));
     const { code, stdout, stderr } = await run();
     expect([code, stdout]).toEqual([
       0,
@@ -32,7 +40,7 @@ describe("import", () => {
   });
 
   it("sends contacts, consents and field values as they are mapped", async () => {
-    const { run, readLines, readStored, service } = await openShop({
+    const { run, readLines, readStored, service } = await openImportShop({
       "members.csv":
         "sep=;\nid;tel;mail;full;news;terms;size;field.name\n" +
         "1; +48600100200 ;a@example.com;Anna;YES;true;12.5;A\n" +
@@ -70,7 +78,7 @@ describe("import", () => {
     "userId,phone,\n11,600100201,yes\n12,600100202,yes\n13,600100203,yes\n",
     '{"":"yes","userId":11,"phone":"600100201"}\n',
   ])("reads nothing from a column without a name: %j", async (list) => {
-    const { run, service } = await openShop({ "members.csv": list });
+    const { run, service } = await openImportShop({ "members.csv": list });
     expect(await run()).toMatchObject({
       code: 0,
       stderr: expect.stringContaining("Columns that are not used: one without a name\n"),
@@ -86,7 +94,7 @@ describe("import", () => {
   });
 
   it("waits during an outage, says since when, and then issues the other cards", async () => {
-    const { run, service, countCards } = await openShop(toRows(20));
+    const { run, service, countCards } = await openImportShop(toRows(20));
     const { id } = service.faults.add({ phase: "before", kind: "status", status: 503 });
     let isDown = true;
     const { code, stderr } = await run(command, {
@@ -103,7 +111,7 @@ describe("import", () => {
   });
 
   it("prints one JSON value with --json", async () => {
-    const { run } = await openShop({
+    const { run } = await openImportShop({
       "members.csv": `userId,phone\n1,+48600100200\n2,${shortPhone}\n`,
     });
     const { stdout } = await run([...command, "--json", "--quiet"]);
@@ -123,7 +131,7 @@ describe("import", () => {
 
   // G13
   it("issues no second card when it runs again", async () => {
-    const { run, countCards, read, requests } = await openShop(toRows(15));
+    const { run, countCards, read, requests } = await openImportShop(toRows(15));
     await run();
     const cards = read("members.cards.csv");
     requests.length = 0;
@@ -136,7 +144,7 @@ describe("import", () => {
   });
 
   it("counts cards of earlier runs apart", async () => {
-    const { run, path } = await openShop(toRows(3));
+    const { run, path } = await openImportShop(toRows(3));
     await run();
     writeFileSync(path("members.csv"), toCsv(toRows(5)));
     const { stdout, stderr } = await run();
@@ -145,7 +153,7 @@ describe("import", () => {
   });
 
   it("counts cards of earlier requests, which can be those of other people", async () => {
-    const { run, path } = await openShop({
+    const { run, path } = await openImportShop({
       "members.csv": "userId,phone,field.name\n1,+48600100200,Anna\n2,+48600100201,Jan\n",
     });
     const other = ["--user-id", "2", "--privacy", "1", "--field", "name=Eva"];
@@ -161,7 +169,7 @@ describe("import", () => {
   });
 
   it("sends nothing when the list has none of the user ids with cards, as with another mapping", async () => {
-    const { run, path, countCards, requests } = await openShop(toRows(3));
+    const { run, path, countCards, requests } = await openImportShop(toRows(3));
     await run();
     requests.length = 0;
     writeFileSync(path("members.csv"), toCsv(toRows(6).slice(3)));
@@ -174,7 +182,7 @@ describe("import", () => {
 
   it("sends nothing without --yes when some of the users with cards are not in the list, as with lost zeros", async () => {
     const rows = ["7", "008", "009"].map((userId, at) => `${userId},${toPhone(at)},`);
-    const { run, path, countCards, requests } = await openShop(rows);
+    const { run, path, countCards, requests } = await openImportShop(rows);
     await run();
     requests.length = 0;
     writeFileSync(path("members.csv"), toCsv(rows.map((row) => row.replace(/^0+/, ""))));
@@ -191,7 +199,7 @@ describe("import", () => {
   });
 
   it("reads the list from stdin, and writes beside the outbox", async () => {
-    const { run, readLines, countCards, requests } = await openShop(toRows(0));
+    const { run, readLines, countCards, requests } = await openImportShop(toRows(0));
     const line = ["import", "-", ...command.slice(2)];
     for (const name of ["-", "/dev/stdin", "/dev/fd/63"]) {
       const refused = await run(line.with(1, name), { stdin: toCsv(toRows(3)) });
@@ -207,7 +215,7 @@ describe("import", () => {
   });
 
   it("writes the results of CSV and NDJSON lists of one name to files of their own", async () => {
-    const { run, readLines } = await openShop({
+    const { run, readLines } = await openImportShop({
       "members.csv": toCsv(toRows(2)),
       "members.ndjson": '{"userId":"3","phone":"+48600100900"}\n',
     });
@@ -222,7 +230,7 @@ describe("import", () => {
   });
 
   it("reads the template and the key from .env", async () => {
-    const { run, path, countCards } = await openShop(toRows(1));
+    const { run, path, countCards } = await openImportShop(toRows(1));
     writeFileSync(path(".env"), "LOYALTY_TEMPLATE_ID=tpl_mock\n");
     const { code } = await run(["import", "members.csv", "--privacy", "1", "--yes"]);
     expect([code, await countCards()]).toEqual([0, 1]);
@@ -231,14 +239,14 @@ describe("import", () => {
 
 describe("the question after ten rows", () => {
   it("continues after a yes", async () => {
-    const { run, countCards } = await openShop(toRows(15));
+    const { run, countCards } = await openImportShop(toRows(15));
     const { code, stderr } = await run(asking, { stdin: "y\n", isTTY: true });
     expect(stderr).toContain("Look at these cards in the service. Issue the other 5? [y/N]\n");
     expect([code, await countCards()]).toEqual([0, 15]);
   });
 
   it("stops after a no, and the same command continues without a question", async () => {
-    const { run, countCards, readLines } = await openShop(toRows(15));
+    const { run, countCards, readLines } = await openImportShop(toRows(15));
     const stopped = await run(asking, { stdin: "\n", isTTY: true });
     expect([stopped.code, await countCards()]).toEqual([3, 10]);
     expect(stopped.stdout).toContain("Stopped: 10 rows in");
@@ -254,7 +262,7 @@ describe("the question after ten rows", () => {
 
   it("stops with --yes when none of the ten rows is accepted", async () => {
     const rows = Array.from({ length: 20 }, (_, index) => `${index},${shortPhone}${index},`);
-    const { run, requests } = await openShop(rows);
+    const { run, requests } = await openImportShop(rows);
     const { code, stderr } = await run();
     expect([code, requests.length]).toEqual([3, 10]);
     expect(stderr).toMatch(
@@ -271,7 +279,7 @@ describe("the reason of the rejected rows", () => {
     ["in the words of the service when several rows have it", [1, 2], [isInvalid]],
     ["without text of the service, which can quote a customer, when one row has it", [1], []],
   ])("is said before the question and at the end, %s", async (_name, indexes, quoted) => {
-    const { run } = await openShop([...indexes.map(short), ...toRows(12).slice(2)]);
+    const { run } = await openImportShop([...indexes.map(short), ...toRows(12).slice(2)]);
     const { stderr } = await run(asking, { stdin: "n\n", isTTY: true, columns: 300 });
     const reason = `Reason for the rejection: ${quoted[0] ?? "The service responded 422 to issueCard: /customer/phone; the detail of the response says what to correct."}`;
     const [before = "", after = ""] = stderr.split("Look at these cards");
@@ -283,7 +291,7 @@ describe("the reason of the rejected rows", () => {
   });
 
   it("is not said when they have several", async () => {
-    const { run } = await openShop([short(1), "2,bad,", ...toRows(3).slice(2)]);
+    const { run } = await openImportShop([short(1), "2,bad,", ...toRows(3).slice(2)]);
     const { code, stderr } = await run([...command, "--skip-invalid"]);
     expect([code, stderr]).toEqual([1, expect.not.stringContaining("Reason")]);
   });
@@ -291,7 +299,7 @@ describe("the reason of the rejected rows", () => {
 
 describe("a run that stops", () => {
   it("shows why no card was issued when Ctrl-C comes before the first one", async () => {
-    const { run, path, service } = await openShop(toRows(20));
+    const { run, path, service } = await openImportShop(toRows(20));
     service.faults.add({ phase: "before", kind: "status", status: 429 });
     const { code, stdout, stderr } = await run(command, {
       isTTY: true,
@@ -306,7 +314,7 @@ describe("a run that stops", () => {
   });
 
   it("ends at Ctrl-C while the last row waits for minutes, and says until when", async () => {
-    const { run, service } = await openShop(toRows(5));
+    const { run, service } = await openImportShop(toRows(5));
     const busy = { kind: "status", status: 429, retryAfterSeconds: 600, times: 1 } as const;
     service.faults.add({ phase: "before", ...busy });
     const { code, stdout, stderr } = await run(command, {
@@ -323,7 +331,7 @@ describe("a run that stops", () => {
   });
 
   it("says how to resume at Ctrl-C at the question", async () => {
-    const { run, countCards } = await openShop(toRows(30));
+    const { run, countCards } = await openImportShop(toRows(30));
     let isInterrupted = false;
     const { code, stdout, stderr } = await run(asking, {
       isTTY: true,
@@ -340,7 +348,7 @@ describe("a run that stops", () => {
   });
 
   it("exits with 4 when the API key is refused", async () => {
-    const { run, folder, requests } = await openShop(toRows(40));
+    const { run, folder, requests } = await openImportShop(toRows(40));
     const { code, stderr } = await run(command, {
       env: { LOYALTY_API_KEY: "wrong" },
     });
@@ -352,7 +360,7 @@ describe("a run that stops", () => {
   });
 
   it("exits with 4 when the API key is revoked, and says that the same command resumes", async () => {
-    const { run, service, countCards } = await openShop(toRows(40));
+    const { run, service, countCards } = await openImportShop(toRows(40));
     const { code, stderr } = await run(command, {
       onOutput: (output) => {
         if (output.includes("First 10 rows"))
@@ -411,7 +419,7 @@ describe("nothing is sent", () => {
       /^loyalty-cards: members\.csv\.outbox cannot be used: [^\n]+\n$/,
     ],
   ])("for %s", async (_, files, more, message) => {
-    const { run, requests } = await openShop({ "members.csv": toCsv(toRows(2)), ...files });
+    const { run, requests } = await openImportShop({ "members.csv": toCsv(toRows(2)), ...files });
     const { code, stdout, stderr } = await run([...command, ...more]);
     const said =
       typeof message === "string" ? `loyalty-cards: ${message}\n` : expect.stringMatching(message);
@@ -419,7 +427,7 @@ describe("nothing is sent", () => {
   });
 
   it("without a template", async () => {
-    const { run, requests } = await openShop(toRows(2));
+    const { run, requests } = await openImportShop(toRows(2));
     expect(await run(["import", "members.csv", "--privacy", "1", "--yes"])).toEqual({
       code: 2,
       stdout: "",
@@ -430,7 +438,7 @@ describe("nothing is sent", () => {
   });
 
   it("without a terminal or --yes, after the problems were printed", async () => {
-    const { run, requests, folder } = await openShop([...toRows(2), "3,bad,Eva"]);
+    const { run, requests, folder } = await openImportShop([...toRows(2), "3,bad,Eva"]);
     const { code, stdout, stderr } = await run(asking);
     expect([code, stdout, requests, readdirSync(folder)]).toEqual([2, "", [], ["members.csv"]]);
     expect(stderr.split("\n").slice(1)).toEqual([
@@ -447,7 +455,7 @@ describe("nothing is sent", () => {
     ["lists", '"lists" is a folder: name the list in it.'],
     ["", '"" is a folder: name the list in it.'], // an unset variable of the shell
   ])("without a file, but with %j", async (file, message) => {
-    const { run } = await openShop({ "lists/members.csv": "" });
+    const { run } = await openImportShop({ "lists/members.csv": "" });
     for (const command of [["import"], ["import", "check"]])
       expect(
         await run([...command, file], { env: { LOYALTY_URL: "", LOYALTY_API_KEY: "" } }),
@@ -458,7 +466,7 @@ describe("nothing is sent", () => {
   });
 
   it("for the outbox of another template, and the results stay", async () => {
-    const { run, requests, read } = await openShop([...toRows(2), `3,${shortPhone},`]);
+    const { run, requests, read } = await openImportShop([...toRows(2), `3,${shortPhone},`]);
     await run();
     const results = [read("members.cards.csv"), read("members.rejected.csv")];
     requests.length = 0;
@@ -474,7 +482,7 @@ describe("nothing is sent", () => {
   });
 
   it("by a second run on the outbox of a run that asks its question", async () => {
-    const { run, countCards } = await openShop(toRows(30));
+    const { run, countCards } = await openImportShop(toRows(30));
     let second: Promise<Ran> | undefined;
     const first = await run(asking, {
       isTTY: true,

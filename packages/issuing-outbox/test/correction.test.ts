@@ -4,7 +4,7 @@
  */
 import { createDraw } from "@loyalty-cards/testing/draw";
 import { describe, expect, it } from "vitest";
-import { openVirtualShop, template, toRequest, type Weather } from "./shop.ts";
+import { openVirtualShop, templateId, toRequest, type Weather } from "./shop.ts";
 
 const minute = 60_000;
 const oldForm = toRequest({ email: "old@example.com" });
@@ -25,7 +25,7 @@ describe("correct", () => {
     const keySuffix = "x".repeat(240);
     await run(
       outbox.write((own) =>
-        outbox.add(own, { userId: "1", template, request: oldForm, keySuffix }),
+        outbox.add(own, { userId: "1", template: templateId, request: oldForm, keySuffix }),
       ),
     );
     weather.push(422);
@@ -204,7 +204,7 @@ describe("correct", () => {
     await start();
     await run(correct());
     const again = outbox.write((database) =>
-      outbox.add(database, { userId: 1, template, request: oldForm }),
+      outbox.add(database, { userId: 1, template: templateId, request: oldForm }),
     );
     expect(await run(again)).toBe("waiting");
     await run(outbox.issue(1));

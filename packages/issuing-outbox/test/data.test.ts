@@ -4,7 +4,7 @@ import { scratchFile } from "@loyalty-cards/testing/resources";
 import { openWatched } from "@loyalty-cards/testing/sqlite-files";
 import { describe, expect, it } from "vitest";
 import { sqliteOutbox } from "../src/index.ts";
-import { createNetwork, openShop, openVirtualShop, template, toRequest } from "./shop.ts";
+import { createNetwork, openSqliteShop, openVirtualShop, templateId, toRequest } from "./shop.ts";
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -21,7 +21,7 @@ const traces = /600123456|kowalska/;
 
 describe("personal data", () => {
   it("is gone from the file and its log after the card is issued", async () => {
-    const { outbox, file, database, signUp } = openShop();
+    const { outbox, file, database, signUp } = openSqliteShop();
     await signUp("1", form);
     expect(readFiles(file)).toMatch(traces);
     await outbox.drain();
@@ -33,7 +33,7 @@ describe("personal data", () => {
   it("stays in the log while another connection reads, for which the process does not wait", async () => {
     const statements: string[] = [];
     const open = openWatched((sql) => statements.push(sql));
-    const { outbox, database, signUp } = openShop(createNetwork(), { open });
+    const { outbox, database, signUp } = openSqliteShop(createNetwork(), { open });
     await signUp("1", form);
     database.exec("BEGIN; SELECT count(*) FROM users");
     await outbox.drain();
@@ -49,12 +49,12 @@ describe("personal data", () => {
   });
 
   it("is gone too when the program's own connection has added and corrected it", async () => {
-    const { outbox, file, database } = openShop();
+    const { outbox, file, database } = openSqliteShop();
     database.exec("BEGIN IMMEDIATE");
     for (let userId = 0; userId < 50; userId++)
       outbox.add(database, {
         userId,
-        template,
+        template: templateId,
         request: toRequest({ email: `anna.kowalska+${userId}@example.com` }),
       });
     database.exec("COMMIT");
@@ -68,7 +68,7 @@ describe("personal data", () => {
   });
 
   it("is erased by close after the program's own connection has corrected a form while nothing was due", async () => {
-    const { outbox, file, database, signUp, weather } = openShop();
+    const { outbox, file, database, signUp, weather } = openSqliteShop();
     await signUp("1", form);
     weather.push(new Response(null, { status: 429, headers: { "retry-after": "900" } }));
     await outbox.issue(1);
@@ -139,13 +139,15 @@ describe("personal data", () => {
 
 describe("forget", () => {
   it("deletes an entry that was never sent, and the user can be added again", async () => {
-    const { outbox, file, signUp } = openShop();
+    const { outbox, file, signUp } = openSqliteShop();
     await signUp("1", form);
     expect(await outbox.forget(1)).toBe(true);
     expect(await outbox.forget(1)).toBe(false);
     expect(await outbox.get(1)).toBeUndefined();
     expect(
-      await outbox.write((own) => outbox.add(own, { userId: 1, template, request: form })),
+      await outbox.write((own) =>
+        outbox.add(own, { userId: 1, template: templateId, request: form }),
+      ),
     ).toBe("added");
     await outbox.forget(1);
     await outbox.close();
@@ -172,7 +174,7 @@ describe("forget", () => {
     await outbox.forget(1);
     const request = toRequest({ email: "jan.nowak@example.com" });
     await outbox.write((own) =>
-      outbox.add(own, { userId: 1, template, request, keySuffix: "again" }),
+      outbox.add(own, { userId: 1, template: templateId, request, keySuffix: "again" }),
     );
     await issuing;
     const entry = await run(outbox.issue(1));
@@ -195,7 +197,7 @@ describe("the file", () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const known = scratchFile();
     writeFileSync(known, "", { mode: 0o644 });
-    await openShop(undefined, { file: known }).outbox.count();
+    await openSqliteShop(undefined, { file: known }).outbox.count();
     expect(statSync(known).mode & 0o777).toBe(0o644);
   });
 });

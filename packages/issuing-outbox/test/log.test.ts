@@ -1,6 +1,13 @@
 /** What the outbox logs while cards wait: failures, wrong options, and that nobody sends. */
 import { describe, expect, it } from "vitest";
-import { openShop, openVirtualShop, template, toEntries, toEntry, type Weather } from "./shop.ts";
+import {
+  openSqliteShop,
+  openVirtualShop,
+  templateId,
+  toEntries,
+  toEntry,
+  type Weather,
+} from "./shop.ts";
 
 const minute = 60_000;
 
@@ -12,7 +19,7 @@ it("logs a failure with advice, once for each template and code in ten minutes",
   expect(await issue()).toMatchObject({ state: "waiting", error: { code: "unauthorized" } });
   await issue();
   expect(lines).toEqual([
-    `issuing-outbox: a card of the template ${template} was not issued (unauthorized): the service does not accept the API key. Correct LOYALTY_API_KEY, and restart. It is due again in 1 s. This process runs no worker: outbox.work() or outbox.drain() sends it then.`,
+    `issuing-outbox: a card of the template ${templateId} was not issued (unauthorized): the service does not accept the API key. Correct LOYALTY_API_KEY, and restart. It is due again in 1 s. This process runs no worker: outbox.work() or outbox.drain() sends it then.`,
   ]);
   await issue();
   expect(lines[1]).toContain("was not issued (rejected)");
@@ -35,7 +42,7 @@ it.each([
   }
   expect(lines).toHaveLength(2);
   expect(lines[0]).toContain("was not issued (not-found)");
-  expect(lines[1]).toContain(`entries of the template ${template} wait`);
+  expect(lines[1]).toContain(`entries of the template ${templateId} wait`);
   expect(lines[1]).toContain("the template does not exist or is archived");
   expect(lines[1]?.includes("and one is tried at growing intervals")).toBe(isWorking);
   expect(lines[1]?.includes("This process runs no worker")).toBe(!isWorking);
@@ -192,7 +199,7 @@ it("logs it a minute after add, also when nothing is called until then", async (
 it("logs nothing a minute after add when this process or another one works, or is closed", async () => {
   const shop = openVirtualShop();
   const { run, clock, outbox } = shop;
-  const other = openShop(shop, { file: shop.file, clientOptions: shop.clientOptions });
+  const other = openSqliteShop(shop, { file: shop.file, clientOptions: shop.clientOptions });
   const worker = other.outbox.work();
   await run(shop.signUp("1"));
   await clock.pass(2 * minute);

@@ -12,9 +12,9 @@ import { sqliteOutbox } from "../src/index.ts";
 import { ensureOutboxTables, postgresOutbox } from "../src/postgres.ts";
 import {
   createNetwork,
-  openShop,
+  openSqliteShop,
   openVirtualShop,
-  template,
+  templateId,
   toEntries,
   toRequest,
 } from "./shop.ts";
@@ -28,15 +28,15 @@ async function toArray<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
 }
 
 it("refuses add and correct outside of a transaction", () => {
-  const { outbox, database } = openShop();
-  expect(() => outbox.add(database, { userId: 1, template, request })).toThrow(
+  const { outbox, database } = openSqliteShop();
+  expect(() => outbox.add(database, { userId: 1, template: templateId, request })).toThrow(
     "called outside of a transaction",
   );
   expect(() => outbox.correct(database, 1, request)).toThrow("called outside of a transaction");
 });
 
 it("refuses write without a function", async () => {
-  const { outbox, database } = openShop();
+  const { outbox, database } = openSqliteShop();
   const pool = new pg.Pool(); // never connects
   const inPostgres = postgresOutbox({ client: createNetwork().createClient(), pool });
   for (const write of [outbox.write, inPostgres.write])
@@ -48,17 +48,17 @@ it.each([
   ["", ""],
   [", which has attached that of the outbox", "ATTACH"],
 ])("refuses a connection to another file%s", (_, attach) => {
-  const { outbox, database } = openShop();
+  const { outbox, database } = openSqliteShop();
   const other = openLibsql(scratchFile("other.db"));
   const [row] = database.prepare("PRAGMA database_list").all() as { file: string }[];
   if (attach) other.exec(`ATTACH '${row?.file}' AS shop`);
   other.exec("BEGIN");
-  expect(() => outbox.add(other, { userId: 1, template, request })).toThrow(
+  expect(() => outbox.add(other, { userId: 1, template: templateId, request })).toThrow(
     /This connection is to .*other.db, and the outbox is in .*shop.db/,
   );
-  expect(() => outbox.add({ userId: 1, template, request } as never, undefined as never)).toThrow(
-    "outbox.add(database, entry)",
-  );
+  expect(() =>
+    outbox.add({ userId: 1, template: templateId, request } as never, undefined as never),
+  ).toThrow("outbox.add(database, entry)");
 });
 
 it.each([
@@ -89,14 +89,16 @@ it.each([
     "keySuffix must be well-formed text of at most 240 characters",
   ],
 ])("refuses the entry %j", async (entry, message) => {
-  const { outbox } = openShop();
-  const added = outbox.write((own) => outbox.add(own, { userId: 1, template, ...entry } as never));
+  const { outbox } = openSqliteShop();
+  const added = outbox.write((own) =>
+    outbox.add(own, { userId: 1, template: templateId, ...entry } as never),
+  );
   await expect(added).rejects.toThrow(message);
   expect(await outbox.count()).toMatchObject({ waiting: 0, issued: 0 });
 });
 
 it("refuses issue before the transaction is committed, and for a user who was not added", async () => {
-  const { outbox } = openShop();
+  const { outbox } = openSqliteShop();
   await expect(outbox.issue(1)).rejects.toThrow("outbox.issue after its commit");
 });
 
@@ -125,7 +127,7 @@ it("refuses invalid options", () => {
   expect(() => sqliteOutbox({ client: endless, file: scratchFile() })).toThrow(
     "deadlineMs of the client",
   );
-  const { outbox } = openShop();
+  const { outbox } = openSqliteShop();
   expect(() => outbox.work({ concurrency: 0 })).toThrow("concurrency must be a number from 1");
   expect(() => outbox.work({ pollMs: -1 })).toThrow("pollMs");
 });
@@ -154,14 +156,14 @@ it.each([
   [{ cardId: "card_1", noCard: true }, "not both"],
   [{}, "resolve needs { cardId } or { noCard: true }"],
 ])("refuses to resolve with %j", async (resolution, message) => {
-  const { outbox } = openShop();
+  const { outbox } = openSqliteShop();
   await expect(outbox.resolve(1, resolution as never)).rejects.toThrow(message);
 });
 
 it("refuses misspelt options of postgresOutbox, work, drain and issue", async () => {
   const client = createNetwork().createClient();
   expect(() => postgresOutbox({ client, pol: {} } as never)).toThrow("Did you mean pool?");
-  const { outbox } = openShop();
+  const { outbox } = openSqliteShop();
   expect(() => outbox.work({ concurency: 2 } as never)).toThrow("Did you mean concurrency?");
   await expect(outbox.drain({ pollMs: 5 } as never)).rejects.toThrow(
     'drain has no option "pollMs"',
@@ -180,8 +182,8 @@ it("refuses misspelt options of postgresOutbox, work, drain and issue", async ()
 });
 
 it("refuses a misspelt template, without which another entry of the user could be meant", async () => {
-  const { outbox, database } = openShop();
-  await outbox.addAll([{ userId: 1, template, request }]);
+  const { outbox, database } = openSqliteShop();
+  await outbox.addAll([{ userId: 1, template: templateId, request }]);
   const other = { templat: "tpl_other" } as never;
   const calls = {
     get: () => outbox.get(1, other),
@@ -199,8 +201,8 @@ it("refuses a misspelt template, without which another entry of the user could b
 });
 
 it("names the arguments of a call that got others", async () => {
-  const { outbox, database } = openShop();
-  const entry = { userId: 1, template, request };
+  const { outbox, database } = openSqliteShop();
+  const entry = { userId: 1, template: templateId, request };
   await expect(outbox.addAll(entry as never)).rejects.toThrow(
     "outbox.addAll takes a list of entries",
   );
@@ -226,10 +228,10 @@ it("names the arguments of a call that got others", async () => {
 });
 
 it("distinguishes the templates of one user", async () => {
-  const { outbox, service } = openShop();
+  const { outbox, service } = openSqliteShop();
   service.templates.create({ id: "tpl_other", name: "Other", fields: [] });
   await outbox.addAll([
-    { userId: 42, template, request },
+    { userId: 42, template: templateId, request },
     { userId: "42", template: "tpl_other", request },
   ]);
   await expect(outbox.get(42n)).rejects.toThrow("several templates");
@@ -240,7 +242,7 @@ it("distinguishes the templates of one user", async () => {
 });
 
 it("lists entries in pages, by state and after an entry", async () => {
-  const { outbox } = openShop();
+  const { outbox } = openSqliteShop();
   await outbox.addAll(toEntries(450));
   const list = await toArray(outbox.list({ state: "waiting" }));
   expect(list).toHaveLength(450);
@@ -252,15 +254,15 @@ it("lists entries in pages, by state and after an entry", async () => {
 });
 
 it("uses the key that issueCard derives", async () => {
-  const { outbox, signUp, requests, createClient } = openShop();
+  const { outbox, signUp, requests, createClient } = openSqliteShop();
   await signUp("42", request);
   await outbox.issue(42);
-  await createClient().issueCard(template, request, { userId: 42 });
+  await createClient().issueCard(templateId, request, { userId: 42 });
   expect(requests[0]?.key).toBe(requests[1]?.key);
 });
 
 it("sends nothing after close, which checks its options first", async () => {
-  const { outbox, signUp, requests } = openShop();
+  const { outbox, signUp, requests } = openSqliteShop();
   await signUp("1", request);
   expect(() => outbox.close({ graceMs: -1 })).toThrow("graceMs must be a number from 0");
   const issued = outbox.issue(1);
@@ -272,7 +274,7 @@ it("sends nothing after close, which checks its options first", async () => {
 });
 
 it("takes null, as a callback of Node.js gets it for no error, for options of close and stop", async () => {
-  const { outbox } = openShop();
+  const { outbox } = openSqliteShop();
   await outbox.work().stop(null as never);
   await outbox.close(null as never);
   await expect(outbox.count()).rejects.toThrow("closed");
@@ -287,7 +289,7 @@ it("refuses an open function that is asynchronous", async () => {
 });
 
 it("rejects every method after close", async () => {
-  const { outbox, database } = openShop();
+  const { outbox, database } = openSqliteShop();
   await outbox[Symbol.asyncDispose]();
   await expect(outbox.count()).rejects.toThrow("closed");
   await expect(outbox.issue(1)).rejects.toThrow("closed");
@@ -298,7 +300,7 @@ it("rejects every method after close", async () => {
 });
 
 it("reports another card than the recorded one, which stays", async () => {
-  const { outbox, database, signUp, weather, outcomes, getUserCard } = openShop();
+  const { outbox, database, signUp, weather, outcomes, getUserCard } = openSqliteShop();
   await signUp("1", request);
   weather.push(async () => {
     // Another process has lost its lease, and records its card meanwhile.
@@ -317,7 +319,7 @@ it.each([
   ["it was rejected and corrected", "lease = NULL, key = 'lc1_new', suffix = '~2', rank = 2"],
   ["it is unknown", "lease = NULL, state = 'unknown', rank = NULL"],
 ])("records a card that arrives late, after %s", async (_name, change) => {
-  const { outbox, database, signUp, weather, getUserCard } = openShop();
+  const { outbox, database, signUp, weather, getUserCard } = openSqliteShop();
   await signUp("1", request);
   weather.push(async () => {
     database.exec(`UPDATE issuing_outbox_entries SET ${change}`);
@@ -354,7 +356,7 @@ it("goes on while the form of an entry is missing", async () => {
 it("refuses a firstAttemptAt more than a minute in the future, and stores at most now: the 24 hours of a key are not longer", async () => {
   const { outbox, clock } = openVirtualShop();
   const add = (userId: number, aheadMs: number) => {
-    const entry = { userId, template, request, firstAttemptAt: clock.now() + aheadMs };
+    const entry = { userId, template: templateId, request, firstAttemptAt: clock.now() + aheadMs };
     return outbox.write((own) => outbox.add(own, entry));
   };
   await expect(add(1, 60_001)).rejects.toThrow("not in the future");

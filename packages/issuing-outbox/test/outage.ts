@@ -3,7 +3,7 @@
  * entries are tried meanwhile.
  */
 import { expect, it } from "vitest";
-import { openShop, openVirtualShop, openWithoutSync, type Weather } from "./shop.ts";
+import { openSqliteShop, openVirtualShop, openWithoutSync, type Weather } from "./shop.ts";
 
 const minute = 60_000;
 const users = 120;
@@ -18,7 +18,7 @@ export function testOutage(outage: (typeof outages)[number], fleet: (typeof flee
     const { outbox, signUp, run, clock, file, clientOptions, ...network } = openVirtualShop();
     const { weather, requests, warnings } = network;
     const openOther = () =>
-      openShop(network, { file, clientOptions, open: openWithoutSync }).outbox;
+      openSqliteShop(network, { file, clientOptions, open: openWithoutSync }).outbox;
     const isPerCall = fleet === "a process for each call";
     const outboxes = fleet === "three processes" ? [outbox, openOther(), openOther()] : [outbox];
     const workers = isPerCall ? [] : outboxes.map((each) => each.work({ pollMs }));

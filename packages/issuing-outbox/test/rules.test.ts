@@ -5,10 +5,10 @@ import { describe, expect, it } from "vitest";
 import { testOutage } from "./outage.ts";
 import {
   createNetwork,
-  openShop,
+  openSqliteShop,
   openVirtualShop,
   openWithoutSync,
-  template,
+  templateId,
   toEntries,
   toEntry,
   toRequest,
@@ -318,7 +318,7 @@ describe("a key that is not accepted", () => {
           "firstAttemptAt",
         );
       }
-      expect((await outbox.count()).paused).toMatchObject([{ template, reason }]);
+      expect((await outbox.count()).paused).toMatchObject([{ template: templateId, reason }]);
       expect(lines.at(-1)).toContain("LOYALTY_API_KEY");
       const worker = outbox.work({ pollMs: 30_000 });
       await clock.pass(minute);
@@ -404,7 +404,7 @@ describe("a clock that was thirty days ahead for a moment", () => {
   function openTwo(options: Parameters<typeof openVirtualShop>[0] = {}) {
     const shop = openVirtualShop(options);
     const openOther = () =>
-      openShop(shop, {
+      openSqliteShop(shop, {
         ...options,
         file: shop.file,
         clientOptions: shop.clientOptions,
@@ -454,20 +454,20 @@ describe("an outbox of another service", () => {
   it("is refused with another base URL or namespace, by a message that names both and what to do", async () => {
     const network = createNetwork();
     const file = scratchFile();
-    await openShop(network, { file }).outbox.count();
+    await openSqliteShop(network, { file }).outbox.count();
     const other = createNetwork({ baseUrl: "https://other.example.com" });
     const message =
       /issues cards with the baseUrl \(LOYALTY_URL\) "(.*)", and the client of this process has "https:\/\/other.example.com.*use one for each.*SET url = NULL/;
-    await expect(openShop(other, { file }).outbox.count()).rejects.toThrow(message);
+    await expect(openSqliteShop(other, { file }).outbox.count()).rejects.toThrow(message);
     const clientOptions = { idempotencyNamespace: "staging" };
-    await expect(openShop(network, { file, clientOptions }).outbox.count()).rejects.toThrow(
+    await expect(openSqliteShop(network, { file, clientOptions }).outbox.count()).rejects.toThrow(
       'has "staging": its keys would issue second cards',
     );
   });
 
   // G24
   it("is refused at each lease after another process has changed the settings", async () => {
-    const { outbox, signUp, database, requests } = openShop();
+    const { outbox, signUp, database, requests } = openSqliteShop();
     await signUp("1");
     database.exec("UPDATE issuing_outbox_settings SET version = 4");
     await expect(outbox.issue(1)).rejects.toThrow(
@@ -481,7 +481,7 @@ describe("an outbox of another service", () => {
   // G24
   it("does not change tables of a newer version", async () => {
     const file = scratchFile();
-    const { outbox, database } = openShop(createNetwork(), { file });
+    const { outbox, database } = openSqliteShop(createNetwork(), { file });
     await outbox.count();
     database.exec(
       "UPDATE issuing_outbox_settings SET version = 4; DROP INDEX issuing_outbox_entries_state",
@@ -489,7 +489,7 @@ describe("an outbox of another service", () => {
     const readIndexes = () =>
       database.prepare("SELECT name FROM sqlite_master WHERE type = 'index'").all();
     const indexes = readIndexes();
-    await expect(openShop(createNetwork(), { file }).outbox.count()).rejects.toThrow(
+    await expect(openSqliteShop(createNetwork(), { file }).outbox.count()).rejects.toThrow(
       "of version 4",
     );
     expect(readIndexes()).toEqual(indexes);

@@ -23,7 +23,7 @@ import { createVirtualClock } from "@loyalty-cards/testing/virtual-clock";
 import { onTestFinished } from "vitest";
 import { type OutboxOutcome, type SqliteOutboxOptions, sqliteOutbox } from "../src/index.ts";
 
-export const template = "tpl_members";
+export const templateId = "tpl_members";
 
 /** What the network does with one request. */
 export type Weather =
@@ -46,7 +46,7 @@ export function createNetwork(options: MockServiceOptions = {}) {
   /** Of the service: a key that was used for two forms. */
   const warnings: string[] = [];
   const service = createMockService({
-    templates: [{ id: template, name: "Members", fields: [] }],
+    templates: [{ id: templateId, name: "Members", fields: [] }],
     clock: manualClock(),
     log: (line) => void warnings.push(line),
     ...options,
@@ -94,7 +94,7 @@ const nextPhone = () => `+${++lastPhone}`;
 /** What `add` takes for a user with a phone of their own. */
 export const toEntry = (userId: number | string) => ({
   userId,
-  template,
+  template: templateId,
   request: toRequest({ phone: nextPhone() }),
 });
 export const toEntries = (count: number) =>
@@ -123,7 +123,7 @@ export function openVirtualShop(options: ShopOptions = {}) {
   const serviceClock: ManualClock = { now: clock.now, moveTo: () => {} };
   const network = createNetwork({ clock: serviceClock });
   const clientOptions = { testing: { clock, random: () => 0.5 }, ...options.clientOptions };
-  const shop = openShop(network, {
+  const shop = openSqliteShop(network, {
     testing: { random: () => 0.5 },
     open: openWithoutSync,
     ...options,
@@ -135,7 +135,7 @@ export function openVirtualShop(options: ShopOptions = {}) {
 }
 
 /** Opens an outbox on the network, in a file with a table of users. */
-export function openShop(
+export function openSqliteShop(
   network = createNetwork(),
   { clientOptions, ...options }: ShopOptions = {},
 ) {
@@ -161,7 +161,7 @@ export function openShop(
   const signUp = (userId: string, request = toRequest({ phone: nextPhone() })) =>
     outbox.write((own) => {
       own.prepare("INSERT INTO users (id) VALUES (?)").run(userId);
-      return outbox.add(own, { userId, template, request });
+      return outbox.add(own, { userId, template: templateId, request });
     });
   const getUserCard = (userId: string) =>
     (database.prepare("SELECT card FROM users WHERE id = ?").get(userId) as { card: string | null })

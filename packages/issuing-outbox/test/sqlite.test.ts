@@ -16,20 +16,20 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import { sqliteOutbox } from "../src/index.ts";
 import {
   createNetwork,
-  openShop,
+  openSqliteShop,
   openVirtualShop,
   openWithoutSync,
-  template,
+  templateId,
   toEntries,
   toEntry,
 } from "./shop.ts";
 
 it("issues the card of a sign-up and stores it with the user in one transaction", async () => {
-  const { outbox, signUp, getUserCard, requests } = openShop();
+  const { outbox, signUp, getUserCard, requests } = openSqliteShop();
   expect(await signUp("1")).toBe("added");
   expect(await outbox.get(1)).toMatchObject({
     userId: "1",
-    template,
+    template: templateId,
     state: "waiting",
     attempts: 0,
   });
@@ -43,7 +43,7 @@ it("issues the card of a sign-up and stores it with the user in one transaction"
 
 // G2
 it("adds neither the user nor the entry when the transaction is rolled back", async () => {
-  const { outbox, database } = openShop();
+  const { outbox, database } = openSqliteShop();
   const failed = outbox.write((own) => {
     own.prepare("INSERT INTO users (id) VALUES ('1')").run();
     outbox.add(own, toEntry(1));
@@ -55,7 +55,7 @@ it("adds neither the user nor the entry when the transaction is rolled back", as
 });
 
 it("issues the cards of a list with drain, each once", async () => {
-  const { outbox, requests } = openShop();
+  const { outbox, requests } = openSqliteShop();
   const list = toEntries(1_000);
   expect(await outbox.addAll(list)).toEqual({ added: 1_000, known: 0 });
   expect(await outbox.addAll(list.slice(0, 10))).toEqual({ added: 0, known: 10 });
@@ -65,7 +65,7 @@ it("issues the cards of a list with drain, each once", async () => {
 });
 
 it("sends the same bytes again after a lost response, and issues one card", async () => {
-  const { outbox, signUp, weather, requests, getUserCard } = openShop();
+  const { outbox, signUp, weather, requests, getUserCard } = openSqliteShop();
   await signUp("1");
   weather.push("lost");
   expect(await outbox.issue(1)).toMatchObject({ state: "issued", attempts: 2 });
@@ -91,7 +91,7 @@ it("sends an entry of a process that was killed when its lease ends", async () =
 });
 
 it("takes over the entries of a process that was killed, when no other one can use the file", async () => {
-  await expect(openShop().outbox.takeOver()).rejects.toThrow("that no other process can use");
+  await expect(openSqliteShop().outbox.takeOver()).rejects.toThrow("that no other process can use");
   const { createClient, requests } = createNetwork();
   const open: OpenSqlite = (path) => {
     const database = openSqlite(path);
@@ -120,7 +120,7 @@ it("adds in a transaction of the program before the outbox has opened its file",
   const own = openSqlite(file);
   onTestFinished(() => void own.close());
   own.exec("CREATE TABLE users (id TEXT PRIMARY KEY, card TEXT)");
-  const { outbox } = openShop(network, { file });
+  const { outbox } = openSqliteShop(network, { file });
   const entry = toEntry(1);
   own.exec("BEGIN IMMEDIATE");
   expect(outbox.add(own, entry)).toBe("added");
@@ -134,7 +134,7 @@ it("adds in a transaction of the program before the outbox has opened its file",
 });
 
 it("runs the function of write in the async context of its caller, also with the fake timers of a test", async () => {
-  const { outbox } = openShop();
+  const { outbox } = openSqliteShop();
   const tenant = new AsyncLocalStorage<string>();
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
@@ -147,7 +147,7 @@ it("runs the function of write in the async context of its caller, also with the
 });
 
 it("refuses an async function in write with one error, and rolls back", async () => {
-  const { outbox, database } = openShop();
+  const { outbox, database } = openSqliteShop();
   const work = async (own: SqliteDatabase) => {
     own.exec("INSERT INTO users (id) VALUES ('1')");
     throw new Error("This rejection must not end the process.");
@@ -185,7 +185,7 @@ it("opens while another process writes at any moment of the opening", {
     };
     return database;
   };
-  await openShop(createNetwork(), { file, open }).outbox.count();
+  await openSqliteShop(createNetwork(), { file, open }).outbox.count();
   expect(executed.join()).toContain("CREATE TABLE");
 });
 
@@ -193,7 +193,10 @@ it("sends what another process added before it ended, also when the clock was se
   const { outbox: older, clock, file, run, clientOptions, createClient } = openVirtualShop();
   await older.count();
   clock.correct(-600_000);
-  const newer = openShop(createNetwork(), { file, client: createClient(clientOptions) }).outbox;
+  const newer = openSqliteShop(createNetwork(), {
+    file,
+    client: createClient(clientOptions),
+  }).outbox;
   const worker = newer.work();
   await clock.pass(5_000);
   await run(older.addAll([toEntry(1)]));
@@ -252,7 +255,7 @@ it("records the results of a worker that arrive together in one transaction", as
 });
 
 it("lets the process do other work between the pages of a list", async () => {
-  const { outbox } = openShop();
+  const { outbox } = openSqliteShop();
   await outbox.addAll(toEntries(450));
   let turns = 0;
   let counting = setImmediate(function count() {
@@ -276,7 +279,10 @@ it("finds entries by an index in every statement of sending, pausing and correct
   await clock.pass(3_600_000);
   await run(worker.stop());
   await run(outbox.write((own) => outbox.correct(own, 1, toEntry(1).request)));
-  for await (const _entry of outbox.list({ state: "issued", after: { userId: "1", template } }));
+  for await (const _entry of outbox.list({
+    state: "issued",
+    after: { userId: "1", template: templateId },
+  }));
   const scans = [...statements]
     .filter((sql) => /issuing_outbox_entries/.test(sql))
     .filter((sql) => /^\s*(SELECT|UPDATE|DELETE|WITH)/.test(sql))

@@ -1,7 +1,14 @@
 /** The worker: its limits, its order and its end. */
 import { expect, it, onTestFinished } from "vitest";
 import type { OutboxCounts } from "../src/index.ts";
-import { createNetwork, openShop, openVirtualShop, toEntries, toEntry, toRequest } from "./shop.ts";
+import {
+  createNetwork,
+  openSqliteShop,
+  openVirtualShop,
+  toEntries,
+  toEntry,
+  toRequest,
+} from "./shop.ts";
 
 it("begins at most maxPerSecond requests in a second", async () => {
   const { outbox, run, clock } = openVirtualShop();
@@ -106,7 +113,7 @@ it("sends an entry that is added while another one is being sent", async () => {
 });
 
 it("ends a drain that was starting when the outbox is closed", async () => {
-  const { outbox } = openShop();
+  const { outbox } = openSqliteShop();
   const ended = expect(outbox.drain()).rejects.toThrow("The outbox is closed.");
   await outbox.close();
   await ended;
@@ -129,7 +136,7 @@ it("aborts the request of issue after the grace of close, as that of a worker", 
 it("ends at the grace of close and half a second, also when a request cannot be aborted", async () => {
   const { outbox, run, clock, clientOptions, createClient } = openVirtualShop();
   const hanging = createClient({ ...clientOptions, fetch: () => new Promise(() => {}) });
-  const other = openShop(createNetwork(), { client: hanging });
+  const other = openSqliteShop(createNetwork(), { client: hanging });
   await run(other.signUp("1"));
   other.outbox.work();
   await clock.pass(2_000);
@@ -144,7 +151,7 @@ it("warns of no leak while many visitors wait", async () => {
   const onWarning = ({ name }: Error) => void warnings.push(name);
   process.on("warning", onWarning);
   onTestFinished(() => void process.off("warning", onWarning));
-  const { outbox, signUp } = openShop();
+  const { outbox, signUp } = openSqliteShop();
   const userIds = Array.from({ length: 20 }, (_, index) => String(index));
   for (const userId of userIds) await signUp(userId);
   await Promise.all(userIds.map((userId) => outbox.issue(userId)));
@@ -188,8 +195,8 @@ it("waits in drain for entries that are due within seconds, and ends at a longer
 
 it("issues each card once in two outboxes on one file", async () => {
   const network = createNetwork();
-  const first = openShop(network);
-  const second = openShop(network, { file: first.file });
+  const first = openSqliteShop(network);
+  const second = openSqliteShop(network, { file: first.file });
   await first.outbox.addAll(toEntries(400));
   const [one, other] = await Promise.all([first.outbox.drain(), second.outbox.drain()]);
   expect(Math.max(one.issued, other.issued)).toBe(400);

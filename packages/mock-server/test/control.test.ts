@@ -3,7 +3,7 @@
  * makes a route fail.
  */
 import { readFileSync } from "node:fs";
-import { openShop, receiver, toSignUp } from "@loyalty-cards/testing/mock-shop";
+import { openMockShop, receiver, toSignUp } from "@loyalty-cards/testing/mock-shop";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { openControlledShop, respondWith } from "./shop.ts";
@@ -373,7 +373,7 @@ it.each<[route: string, body: unknown, status: number, detail: RegExp]>([
 
 /** The routes that the service lists in its 404 response. */
 async function routes(): Promise<string[]> {
-  const { body } = await openShop().call("GET", "/_mock/nothing", { key: null });
+  const { body } = await openMockShop().call("GET", "/_mock/nothing", { key: null });
   const [, list = ""] = body.detail.split("There are ");
   return list.replace(/\.$/, "").split(", ");
 }
@@ -401,7 +401,7 @@ it("responds without a 500 to random bodies, and keeps its state", async () => {
   const writing = (await routes()).filter(
     (route) => !route.startsWith("GET") && route !== "POST /_mock/wait",
   );
-  const shop = openShop();
+  const shop = openMockShop();
   const { id } = (await shop.issue()).body;
   const names = "points change name kind phase match url events mode __proto__".split(" ");
   const likely = fc.constantFrom(...names);

@@ -5,12 +5,12 @@
 import { STATUS_CODES } from "node:http";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { openShop, receiver, toSignUp } from "@loyalty-cards/testing/mock-shop";
+import { openMockShop, receiver, toSignUp } from "@loyalty-cards/testing/mock-shop";
 import { describe, expect, it } from "vitest";
 import type { FaultInput } from "../src/index.ts";
 import { issueRequest } from "./shop.ts";
 
-const countCards = async ({ call }: ReturnType<typeof openShop>) =>
+const countCards = async ({ call }: ReturnType<typeof openMockShop>) =>
   (await call("GET", "/_mock/cards", { key: null })).body.total;
 
 const phase = "after-commit";
@@ -39,7 +39,7 @@ const afterCommit: [Extract<FaultInput, { phase: unknown }>, object][] = [
 ];
 
 /** Issues a card with fetch; a caller of a service that hangs has a time limit. */
-async function issueOnce({ service }: ReturnType<typeof openShop>, idempotencyKey: string) {
+async function issueOnce({ service }: ReturnType<typeof openMockShop>, idempotencyKey: string) {
   const isHanging = service.faults.list().some(({ kind }) => kind === "hang");
   const limit = isHanging ? AbortSignal.timeout(100) : undefined;
   try {
@@ -60,7 +60,7 @@ async function issueOnce({ service }: ReturnType<typeof openShop>, idempotencyKe
 it.each([403, 408, 409, 410, 423, 425, 429, 500, 502, 503, 504])(
   "gives a problem of status %i the phrase of the status as its title",
   async (status) => {
-    const { service } = openShop();
+    const { service } = openMockShop();
     service.faults.add({ kind: "status", status, phase: "before" });
     const response = await service.fetch(issueRequest(service));
     const problem = { type: "about:blank", title: STATUS_CODES[status], status };
@@ -71,7 +71,7 @@ it.each([403, 408, 409, 410, 423, 425, 429, 500, 502, 503, 504])(
 it.each(afterCommit)(
   "issues one card under %j, also for 30 concurrent calls with one key",
   async (fault, met) => {
-    const shop = openShop();
+    const shop = openMockShop();
     // The first call, and 20 of the 30: none is left for the last call.
     shop.service.faults.add({ ...fault, times: 21 });
     expect(await issueOnce(shop, "user-1")).toMatchObject(met);
@@ -89,7 +89,7 @@ it.each(afterCommit)(
 it.each(afterCommit.filter(([{ kind }]) => kind !== "latency"))(
   "issues no card under %j when it comes before processing",
   async (fault, met) => {
-    const shop = openShop();
+    const shop = openMockShop();
     shop.service.faults.add({ ...fault, phase: "before", times: 1 });
     expect(await issueOnce(shop, "user-1")).toMatchObject(met);
     expect(await countCards(shop)).toBe(0);
@@ -98,7 +98,7 @@ it.each(afterCommit.filter(([{ kind }]) => kind !== "latency"))(
 );
 
 it("lets a hanging caller abort, also after a garbage collection", async () => {
-  const { service } = openShop();
+  const { service } = openMockShop();
   service.faults.add({ phase: "before", kind: "hang" });
   const read = () =>
     service.fetch(
@@ -123,7 +123,7 @@ it.each([
 ] as const)(
   "neither processes nor logs a request whose latency ends after a reset: %s",
   async (phase, status, body) => {
-    const shop = openShop();
+    const shop = openMockShop();
     shop.service.faults.add({ phase, kind: "latency", delayMs: 100, times: 1 });
     const fetching = shop.service.fetch(issueRequest(shop.service));
     await expect.poll(() => shop.service.faults.list(), { interval: 5 }).toEqual([]);
@@ -139,7 +139,7 @@ it.each([
 );
 
 it("injects a fault with `times` before those that stay, of these the newest, and none into requests of the console", async () => {
-  const { service, call } = openShop();
+  const { service, call } = openMockShop();
   const fault = { phase: "before", kind: "status" } as const;
   service.faults.add({ ...fault, status: 500 });
   service.faults.add({ ...fault, status: 501, times: 1 });
@@ -154,7 +154,7 @@ it("injects a fault with `times` before those that stay, of these the newest, an
 });
 
 it("injects the first fault that matches, as often as `times` says", async () => {
-  const { service, call } = openShop();
+  const { service, call } = openMockShop();
   const add = (status: number, match: object, times?: number) =>
     service.faults.add({ phase: "before", kind: "status", status, match, ...(times && { times }) });
   add(500, { operation: "getConsent" }, 1);
@@ -181,7 +181,7 @@ it("injects the first fault that matches, as often as `times` says", async () =>
 });
 
 it("does not count a fault after the commit when the request is rejected", async () => {
-  const { service, call } = openShop();
+  const { service, call } = openMockShop();
   service.faults.add({ phase: "after-commit", kind: "reset", times: 1 });
   expect((await call("GET", "/api/v1/passes/card_1")).status).toBe(404);
   expect(service.faults.list()).toHaveLength(1);
@@ -192,7 +192,7 @@ describe("a fault while the first request with a key is processed", () => {
 
   it("responds 409 to a second request during the latency of the first one, in both phases", async () => {
     for (const latencyPhase of ["before", "after-commit"] as const) {
-      const shop = openShop();
+      const shop = openMockShop();
       shop.service.faults.add({ phase, kind: "in-progress", retryAfterSeconds: 2 });
       shop.service.faults.add({ phase: latencyPhase, kind: "latency", delayMs: 50, times: 1 });
       const first = issueOnce(shop, "user-1");
@@ -204,7 +204,7 @@ describe("a fault while the first request with a key is processed", () => {
   });
 
   it("responds 409 after a lost response, until the duration has passed on the service's clock", async () => {
-    const shop = openShop();
+    const shop = openMockShop();
     const { faults, clock } = shop.service;
     faults.add({ phase, kind: "in-progress", durationMs: 3_000 });
     faults.add({ phase: "after-commit", kind: "reset", times: 1 });
@@ -218,7 +218,7 @@ describe("a fault while the first request with a key is processed", () => {
   });
 
   it("responds with its own status, as often as `times` says", async () => {
-    const shop = openShop();
+    const shop = openMockShop();
     shop.service.faults.add({ phase, kind: "in-progress", durationMs: 1, status: 423, times: 2 });
     const statuses: unknown[] = [];
     for (let call = 0; call < 4; call++) statuses.push((await issueOnce(shop, "user-1")).status);
@@ -226,7 +226,7 @@ describe("a fault while the first request with a key is processed", () => {
   });
 
   it("affects no first request, no request without a key and no key after an error", async () => {
-    const { service, call, issue } = openShop();
+    const { service, call, issue } = openMockShop();
     service.faults.add({ phase, kind: "in-progress", durationMs: 600_000 });
     const key = { "idempotency-key": "user-1" };
     expect((await issue(toSignUp({}, {}), key)).status).toBe(422);
@@ -238,7 +238,7 @@ describe("a fault while the first request with a key is processed", () => {
 });
 
 it("removes faults on a reset, and restores them from a snapshot", () => {
-  const { service } = openShop();
+  const { service } = openMockShop();
   service.faults.add({ phase: "before", kind: "hang" });
   const snapshot = service.snapshot();
   service.reset();
@@ -250,7 +250,7 @@ it("removes faults on a reset, and restores them from a snapshot", () => {
 describe("faults of deliveries", () => {
   async function shopWith(...faults: FaultInput[]) {
     const inbox = receiver();
-    const shop = openShop({ deliver: inbox.deliver });
+    const shop = openMockShop({ deliver: inbox.deliver });
     inbox.subscribe(shop.service, ["balance.changed", "ping"]);
     for (const fault of faults) shop.service.faults.add(fault);
     const { id } = (await shop.issue()).body;
@@ -321,7 +321,7 @@ describe("faults of deliveries", () => {
 it("does not retry a resent delivery at its former time", async () => {
   const inbox = receiver();
   inbox.responses.push(500, 500);
-  const { service } = openShop({ deliver: inbox.deliver });
+  const { service } = openMockShop({ deliver: inbox.deliver });
   const { id } = inbox.subscribe(service, ["ping"]);
   const sent = service.webhooks.sendTest(id);
   await service.clock.advance("30s");
@@ -335,7 +335,7 @@ describe("an invalid fault", () => {
   const phase = "before";
 
   it("names its member", async () => {
-    const { service, call } = openShop();
+    const { service, call } = openMockShop();
     expect(() => service.faults.add({ kind: "status" } as never)).toThrow(
       /"phase" is missing.*"status" is missing/,
     );
@@ -366,13 +366,13 @@ describe("an invalid fault", () => {
     { kind: "fail", status: 204 },
     { kind: "fail", status: 500, phase },
   ])("is refused: %j", (fault) => {
-    const { service } = openShop();
+    const { service } = openMockShop();
     expect(() => service.faults.add(fault as never)).toThrow(TypeError);
     expect(service.faults.list()).toEqual([]);
   });
 
   const readFaulty = async (fault: FaultInput) => {
-    const { service } = openShop();
+    const { service } = openMockShop();
     service.faults.add(fault);
     const headers = { authorization: `Bearer ${service.apiKeys.full}` };
     const response = await service.fetch(

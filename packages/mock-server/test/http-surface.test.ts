@@ -6,7 +6,7 @@
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
 import { operations } from "@loyalty-cards/openapi/operations";
 import {
-  openShop,
+  openMockShop,
   receiveEveryEvent,
   shopTemplate,
   toSignUp,
@@ -26,7 +26,7 @@ describe.each(requests)("$method $path", ({ method, path, hasBody }) => {
   const init = hasBody ? { body: { ...toSignUp(), marketing: true } } : {};
 
   it("accepts both kinds of API key, and responds 401 to others", async () => {
-    const { service, call } = openShop();
+    const { service, call } = openMockShop();
     for (const key of [null, "wrong", ""]) {
       const { status, headers } = await call(method, path, { key, ...init });
       expect([status, headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
@@ -38,13 +38,13 @@ describe.each(requests)("$method $path", ({ method, path, hasBody }) => {
   });
 
   it("names the allowed methods", async () => {
-    const response = await openShop().call("PATCH", path);
+    const response = await openMockShop().call("PATCH", path);
     expect([response.status, response.headers.get("allow")?.includes(method)]).toEqual([405, true]);
   });
 
   if (!hasBody) return;
   it("responds 400 to invalid JSON, 415 to another media type, 413 to more than 1 MiB", async () => {
-    const { call } = openShop();
+    const { call } = openMockShop();
     const send = async (body: string, headers = {}) =>
       (await call(method, path, { body, headers })).status;
     for (const body of ["{", "", '{"customer":']) expect(await send(body)).toBe(400);
@@ -54,7 +54,7 @@ describe.each(requests)("$method $path", ({ method, path, hasBody }) => {
 });
 
 it("accepts a media type with a charset, and rejects a body that is not UTF-8", async () => {
-  const { service, issue } = openShop();
+  const { service, issue } = openMockShop();
   expect(
     (await issue(toSignUp(), { "content-type": "application/json; charset=utf-8" })).status,
   ).toBe(201);
@@ -67,7 +67,7 @@ it("accepts a media type with a charset, and rejects a body that is not UTF-8", 
 });
 
 it("responds 404 to an unknown path, and lists the known ones; also with a trailing slash", async () => {
-  const { call, issue } = openShop();
+  const { call, issue } = openMockShop();
   const { body: card } = await issue();
   const known = /There are (\w+ \/api\/v1\/[\w/*-]+(, |\.$)){5}$/; // not the pages
   for (const [path, detail] of [
@@ -91,11 +91,11 @@ it("responds 404 to an unknown path, and lists the known ones; also with a trail
 });
 
 it("responds 404 to an id that cannot be decoded", async () => {
-  expect((await openShop().call("GET", "/api/v1/passes/%E0%A4%A")).status).toBe(404);
+  expect((await openMockShop().call("GET", "/api/v1/passes/%E0%A4%A")).status).toBe(404);
 });
 
 it("serves the OpenAPI document with its own base URL", async () => {
-  const { service, call } = openShop();
+  const { service, call } = openMockShop();
   const { body } = await call("GET", "/api/docs/json", { key: null });
   expect(body.servers).toMatchObject([{ url: `${service.baseUrl}/api/v1` }]);
   expect({ ...body, servers: openapi.servers }).toEqual(openapi);
@@ -110,7 +110,7 @@ it("handles requests below the path of its base URL", async () => {
 });
 
 it("responds to HEAD as to GET, without the body, and names it wherever GET is allowed", async () => {
-  const { service, call, issue } = openShop();
+  const { service, call, issue } = openMockShop();
   const path = `/api/v1/passes/${(await issue()).body.id}`;
   const headers = { authorization: `Bearer ${service.apiKeys.website}` };
   const response = await service.fetch(
@@ -129,7 +129,7 @@ it.each([
   ["customer", '{"customer":{"x":@}}'],
   ["the body", "@"],
 ])("responds 400 to a body that is nested deeper than 64 levels in %s", async (_where, body) => {
-  const { issue } = openShop();
+  const { issue } = openMockShop();
   for (const text of [
     "[".repeat(100_000) + "]".repeat(100_000),
     `${'{"a":'.repeat(65)}1${"}".repeat(65)}`,

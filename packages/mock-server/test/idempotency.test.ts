@@ -3,7 +3,7 @@
  * warnings.
  */
 
-import { openShop, shopTemplate, toSignUp } from "@loyalty-cards/testing/mock-shop";
+import { openMockShop, shopTemplate, toSignUp } from "@loyalty-cards/testing/mock-shop";
 import { describe, expect, it } from "vitest";
 import { getWarnings } from "./shop.ts";
 
@@ -11,7 +11,7 @@ const key = { "idempotency-key": "user-1" };
 
 describe("the same Idempotency-Key", () => {
   it("returns the card as it is now with 201 within 24 hours, for any body and also for an archived template", async () => {
-    const { service, issue } = openShop();
+    const { service, issue } = openMockShop();
     const first = await issue(toSignUp(), key);
     await service.clock.advance("23h");
     service.cards.purchase(first.body.id, { points: 5 });
@@ -23,7 +23,7 @@ describe("the same Idempotency-Key", () => {
   });
 
   it("returns the same card a millisecond before 24 hours, and another one after 24 hours", async () => {
-    const { service, issue } = openShop();
+    const { service, issue } = openMockShop();
     const { body } = await issue(toSignUp(), key);
     await service.clock.advance(24 * 3_600_000 - 1);
     expect((await issue(toSignUp(), key)).body.id).toBe(body.id);
@@ -32,7 +32,7 @@ describe("the same Idempotency-Key", () => {
   });
 
   it("can be used again after an error: only successes are stored", async () => {
-    const { issue } = openShop();
+    const { issue } = openMockShop();
     expect((await issue(toSignUp({}, {}), key)).status).toBe(422);
     expect((await issue(toSignUp(), key)).status).toBe(201);
   });
@@ -40,13 +40,13 @@ describe("the same Idempotency-Key", () => {
   it.each(["", "x".repeat(256)])(
     "is rejected when it is %j: two users might share it",
     async (value) => {
-      const { issue } = openShop();
+      const { issue } = openMockShop();
       expect((await issue(toSignUp(), { "idempotency-key": value })).status).toBe(400);
     },
   );
 
   it("issues another card when it is absent or different", async () => {
-    const { issue } = openShop();
+    const { issue } = openMockShop();
     const keys = [key, { "idempotency-key": "user-2" }, {}];
     const responses = await Promise.all(keys.map((each) => issue(toSignUp(), each)));
     expect(new Set(responses.map(({ body }) => body.id)).size).toBe(3);
@@ -57,7 +57,7 @@ describe("a service with storeRefusals", () => {
   const missing = toSignUp({}, {});
 
   it("repeats a 422 under its key for 24 hours, also for a corrected request", async () => {
-    const { service, issue } = openShop({ storeRefusals: true });
+    const { service, issue } = openMockShop({ storeRefusals: true });
     const refused = await issue(missing, key);
     expect(refused.status).toBe(422);
     await service.clock.advance(24 * 3_600_000 - 1);
@@ -68,7 +68,7 @@ describe("a service with storeRefusals", () => {
   });
 
   it("issues a card for a corrected request under another key, and repeats a 404 for an existing template", async () => {
-    const { call, issue } = openShop({ storeRefusals: true });
+    const { call, issue } = openMockShop({ storeRefusals: true });
     expect((await issue(missing, key)).status).toBe(422);
     const other = { "idempotency-key": "user-1 again" };
     expect((await issue(toSignUp(), other)).status).toBe(201);
@@ -81,7 +81,7 @@ describe("a service with storeRefusals", () => {
   });
 
   it("does not store a 400, 401 or 415", async () => {
-    const { call, issue } = openShop({ storeRefusals: true });
+    const { call, issue } = openMockShop({ storeRefusals: true });
     const path = `/api/v1/templates/${shopTemplate.id}/passes`;
     const asText = { ...key, "content-type": "text/plain" };
     expect((await call("POST", path, { body: "{", headers: key })).status).toBe(400);
@@ -93,7 +93,7 @@ describe("a service with storeRefusals", () => {
   });
 
   it("returns the same card under a key, and deletes stored errors on a reset", async () => {
-    const { service, issue } = openShop({ storeRefusals: true });
+    const { service, issue } = openMockShop({ storeRefusals: true });
     expect((await issue(missing, key)).status).toBe(422);
     service.reset();
     const { status, body } = await issue(toSignUp(), key);
@@ -103,7 +103,7 @@ describe("a service with storeRefusals", () => {
 });
 
 it("warns when a customer gets a second card of a template, under another key", async () => {
-  const { service, issue, call } = openShop();
+  const { service, issue, call } = openMockShop();
   service.templates.create({ ...shopTemplate, id: "tpl_other" });
   const anna = toSignUp({ phone: "+48600100200" });
   const { body } = await issue(anna, { "idempotency-key": "user-1" });
@@ -129,7 +129,7 @@ describe("a key repeated with other content", () => {
   });
 
   it("is logged as a warning, and recorded with its card, without personal data and the key", async () => {
-    const { service, lines, issue, call } = openShop();
+    const { service, lines, issue, call } = openMockShop();
     const { body } = await issue(anna, key);
     expect((await issue(piotr, key)).body.id).toBe(body.id);
     expect(getWarnings(service)).toEqual([
@@ -153,7 +153,7 @@ describe("a key repeated with other content", () => {
   });
 
   it("is logged for another template with the same body", async () => {
-    const { service, issue, call } = openShop();
+    const { service, issue, call } = openMockShop();
     service.templates.create({ id: "tpl_other", name: "Other" });
     const { body } = await issue(anna, key);
     const path = "/api/v1/templates/tpl_other/passes";
@@ -166,7 +166,7 @@ describe("a key repeated with other content", () => {
   });
 
   it("is not logged when the content is the same, in any order of members", async () => {
-    const { service, lines, issue } = openShop();
+    const { service, lines, issue } = openMockShop();
     const { consents, ...contact } = anna.customer;
     await issue(anna, key);
     await issue(anna, key);
@@ -177,7 +177,7 @@ describe("a key repeated with other content", () => {
   });
 
   it("says to send a new key for a stored error", async () => {
-    const { service, issue } = openShop({ storeRefusals: true });
+    const { service, issue } = openMockShop({ storeRefusals: true });
     await issue(toSignUp({}, {}), key);
     await issue(toSignUp(), key);
     const [warning, ...others] = getWarnings(service);
@@ -187,7 +187,7 @@ describe("a key repeated with other content", () => {
   });
 
   it("is logged with the keys of the field values that differ, which are no values", async () => {
-    const { service, lines, call } = openShop();
+    const { service, lines, call } = openMockShop();
     service.templates.create({ id: "tpl_town", name: "Town", fields: [] });
     const withFields = (fieldValues: object) =>
       call("POST", "/api/v1/templates/tpl_town/passes", {
@@ -212,7 +212,7 @@ describe("a key repeated with other content", () => {
   });
 
   it("is logged without the field that the service keeps up to date", async () => {
-    const { service, issue } = openShop();
+    const { service, issue } = openMockShop();
     const { body } = await issue(toSignUp({}, { firstName: "Anna", points: 3 }), key);
     service.cards.purchase(body.id, { points: 12 });
     await issue(toSignUp({ name: "Anna" }, { firstName: "Anna", points: 3 }), key);

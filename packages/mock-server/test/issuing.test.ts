@@ -6,7 +6,7 @@
 import {
   caller,
   noon,
-  openShop,
+  openMockShop,
   receiver,
   shopTemplate,
   toSignUp,
@@ -17,7 +17,7 @@ import { getWarnings } from "./shop.ts";
 
 describe("a newly issued card", () => {
   it("is active, empty, without a tier, and issued via the website", async () => {
-    const { service, issue } = openShop();
+    const { service, issue } = openMockShop();
     const { status, body } = await issue(
       toSignUp({ phone: "+48600100200" }, { firstName: "Anna", city: "Praga" }),
     );
@@ -37,12 +37,12 @@ describe("a newly issued card", () => {
   });
 
   it("shows its balance in the points field, and ignores the value of the request", async () => {
-    const { body } = await openShop().issue(toSignUp({}, { firstName: "Anna", points: 500 }));
+    const { body } = await openMockShop().issue(toSignUp({}, { firstName: "Anna", points: 500 }));
     expect([body.loyaltyBalance, body.fieldValues.points]).toEqual([0, 0]);
   });
 
   it("is issued via the API under a Full key", async () => {
-    const { service, call } = openShop();
+    const { service, call } = openMockShop();
     const path = `/api/v1/templates/${shopTemplate.id}/passes`;
     const { body } = await call("POST", path, { body: toSignUp(), key: service.apiKeys.full });
     expect(body.issuedVia).toBe("api");
@@ -50,7 +50,7 @@ describe("a newly issued card", () => {
 });
 
 it("responds the same 404 for an archived and for an unknown template", async () => {
-  const { service, call, issue } = openShop();
+  const { service, call, issue } = openMockShop();
   const unknown = await call("POST", "/api/v1/templates/tpl_none/passes", { body: toSignUp() });
   expect(unknown.status).toBe(404);
   service.templates.archive(shopTemplate.id);
@@ -59,8 +59,8 @@ it("responds the same 404 for an archived and for an unknown template", async ()
 
 describe("the customer", () => {
   /** @returns the id of the customer whose card it is. */
-  function openWithCustomers(options: Parameters<typeof openShop>[0] = {}) {
-    const shop = openShop(options);
+  function openWithCustomers(options: Parameters<typeof openMockShop>[0] = {}) {
+    const shop = openMockShop(options);
     const identify = async (contact: Record<string, string>): Promise<string> => {
       const { status, body } = await shop.issue(toSignUp(contact));
       expect(status).toBe(201);
@@ -112,7 +112,7 @@ describe("the customer", () => {
     `a@${"ü".repeat(64)}.example`,
     `${"ü".repeat(255)}@example.com`,
   ])("is not identified by the malformed email %j", async (email) => {
-    const { status, body } = await openShop().issue(toSignUp({ email }));
+    const { status, body } = await openMockShop().issue(toSignUp({ email }));
     expect([status, body.detail]).toEqual([422, "The email address is not valid."]);
   });
 
@@ -182,7 +182,7 @@ it("issues from the seeded template without field values", async () => {
 
 function shopListening() {
   const inbox = receiver();
-  const shop = openShop({ deliver: inbox.deliver });
+  const shop = openMockShop({ deliver: inbox.deliver });
   inbox.subscribe(shop.service, ["consent.changed"]);
   const getConsent = async (id: string) =>
     (await shop.call("GET", `/api/v1/passes/${id}/consent`)).body.marketingConsent;
@@ -350,13 +350,13 @@ describe("a 422", () => {
     ],
   ])("has a sentence for a person, and a rule for a developer, when %s", async (...row) => {
     const [, body, pointer, detail, rule] = row;
-    const response = await openShop().issue(body);
+    const response = await openMockShop().issue(body);
     const error = { pointer, detail, ...(rule && { rule }) };
     expect(response).toMatchObject({ status: 422, body: { detail, errors: [error] } });
   });
 
   it("names the first hundred wrong values of thousands", async () => {
-    const { issue } = openShop();
+    const { issue } = openMockShop();
     for (const wrong of ["null", "1e400"]) {
       const values = Array.from({ length: 5_000 }, (_, index) => `"key${index}":${wrong}`).join();
       const sent = JSON.stringify(toSignUp({}, { firstName: "A", x: "?" }));
@@ -366,12 +366,12 @@ describe("a 422", () => {
   });
 
   it("contains each sentence once", async () => {
-    const { body } = await openShop().issue({ fieldValues: [], customer: [] });
+    const { body } = await openMockShop().issue({ fieldValues: [], customer: [] });
     expect(body.detail).toBe(forShop);
   });
 
   it("has a sentence for a person when a consent is not a boolean", async () => {
-    const { call, issue } = openShop();
+    const { call, issue } = openMockShop();
     const { body: card } = await issue();
     const { status, body } = await call("PUT", `/api/v1/passes/${card.id}/consent`, {
       body: { marketing: "yes" },
@@ -383,7 +383,7 @@ describe("a 422", () => {
   });
 
   it("names all errors at once, without the values of the user, and nothing is created", async () => {
-    const { service, issue } = openShop();
+    const { service, issue } = openMockShop();
     const before = service.snapshot();
     const { body } = await issue(toSignUp({ phone: "4242-secret", email: "secret@" }, {}));
     expect(JSON.stringify(body)).not.toContain("secret");
@@ -396,11 +396,14 @@ describe("a 422", () => {
   it("is the response to a number beyond the range of JavaScript", async () => {
     const body = JSON.stringify(withFields({ firstName: "A", x: "?" })).replace('"?"', "1e400");
     const error = { pointer: "/fieldValues/x", detail: 'Please enter a smaller number for "x".' };
-    expect(await openShop().issue(body)).toMatchObject({ status: 422, body: { errors: [error] } });
+    expect(await openMockShop().issue(body)).toMatchObject({
+      status: 422,
+      body: { errors: [error] },
+    });
   });
 
   it("names a missing field whose key is a member of Object.prototype", async () => {
-    const { service, call } = openShop();
+    const { service, call } = openMockShop();
     const fields = [{ key: "constructor", type: "text" as const, required: true }];
     service.templates.create({ id: "tpl_odd", name: "Odd", fields });
     const response = await call("POST", "/api/v1/templates/tpl_odd/passes", {
@@ -412,7 +415,7 @@ describe("a 422", () => {
 
 describe("a field key that the template does not have", () => {
   it("is warned of with the key that was probably meant, and the card is issued", async () => {
-    const { service, lines, issue } = openShop();
+    const { service, lines, issue } = openMockShop();
     const { status } = await issue(toSignUp({}, { firstName: "Anna", piont: 7, ponits: 8 }));
     expect(status).toBe(201);
     expect(getWarnings(service)).toEqual([
@@ -427,7 +430,7 @@ describe("a field key that the template does not have", () => {
   });
 
   it("is warned of when it is a member of the request, the customer or the consents", async () => {
-    const { service, issue } = openShop();
+    const { service, issue } = openMockShop();
     await issue({
       customer: {
         emial: "anna@example.com",
@@ -452,7 +455,7 @@ describe("a field key that the template does not have", () => {
   });
 
   it("is warned of for a swap of two letters, another case and a separator, and without a guess for another word", async () => {
-    const { service, lines, call, issue } = openShop();
+    const { service, lines, call, issue } = openMockShop();
     service.templates.create({
       id: "tpl_name",
       name: "Name",
@@ -469,20 +472,20 @@ describe("a field key that the template does not have", () => {
   });
 
   it("is warned of when a required field is missing for it", async () => {
-    const { lines, issue } = openShop();
+    const { lines, issue } = openMockShop();
     expect((await issue(toSignUp({}, { fistName: "Anna" }))).status).toBe(422);
     expect(lines).toEqual([expect.stringContaining('"fistName" (did you mean "firstName"?)')]);
   });
 
   it("is not warned of when the template has all keys", async () => {
-    const { service, lines, issue } = openShop();
+    const { service, lines, issue } = openMockShop();
     await issue(toSignUp({}, { firstName: "Anna", points: 1 }));
     await issue(toSignUp());
     expect([getWarnings(service), lines]).toEqual([[], []]);
   });
 
   it("is named without its value, on one line, and cut when it is long", async () => {
-    const { service, lines, issue } = openShop();
+    const { service, lines, issue } = openMockShop();
     const many = Object.fromEntries(
       Array.from({ length: 30 }, (_, index) => [`k${index}`, "Secret"]),
     );

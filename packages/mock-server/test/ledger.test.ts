@@ -1,11 +1,11 @@
 /** Operations, balances, tiers and history of a card. */
 
-import { openShop, receiver } from "@loyalty-cards/testing/mock-shop";
+import { openMockShop, receiver } from "@loyalty-cards/testing/mock-shop";
 import { describe, expect, it } from "vitest";
 
 async function shopWithCard() {
   const inbox = receiver();
-  const shop = openShop({ deliver: inbox.deliver });
+  const shop = openMockShop({ deliver: inbox.deliver });
   inbox.subscribe(shop.service, ["balance.changed", "tier.changed"]);
   const { body } = await shop.issue();
   const id = body.id as string;
@@ -246,7 +246,7 @@ describe("the history", () => {
 describe("wallets", () => {
   it("emit card.added and card.removed, and reject unknown wallets and repeated adding and removing", async () => {
     const inbox = receiver();
-    const { service, issue } = openShop({ deliver: inbox.deliver });
+    const { service, issue } = openMockShop({ deliver: inbox.deliver });
     inbox.subscribe(service, ["card.added", "card.removed"]);
     const { body } = await issue();
     const { addToWallet, removeFromWallet } = service.cards;

@@ -4,7 +4,7 @@
  */
 // G20
 import { type MockServerOptions, startMockServer } from "@loyalty-cards/mock-server/node";
-import { noon, openShop } from "@loyalty-cards/testing/mock-shop";
+import { noon, openMockShop } from "@loyalty-cards/testing/mock-shop";
 import { describe, expect, it } from "vitest";
 import {
   createMockService,
@@ -132,7 +132,7 @@ it.each<[message: string, call: (service: MockService) => unknown]>([
 });
 
 it("starts with the API keys of the options, and creates and revokes others", async () => {
-  const { service, call } = openShop({ apiKeys: { website: "shop_key" } });
+  const { service, call } = openMockShop({ apiKeys: { website: "shop_key" } });
   const { apiKeys } = service;
   expect([apiKeys.website, apiKeys.full]).toEqual(["shop_key", "mock_full_key"]);
   const getStatus = async (key: string) =>
@@ -154,7 +154,7 @@ it("starts with the API keys of the options, and creates and revokes others", as
 });
 
 it("lists the cards, oldest first", async () => {
-  const { service, issue } = openShop();
+  const { service, issue } = openMockShop();
   expect(service.cards.list()).toEqual([]);
   const cards = [(await issue()).body, (await issue()).body];
   expect(service.cards.list()).toEqual(cards);
@@ -192,7 +192,7 @@ it.each<[what: string, misbehave: () => unknown, error: unknown]>([
   async (_what, misbehave, error) => {
     let isWell = false;
     const deliver = () => (isWell ? respondWith(204)() : misbehave());
-    const { service } = openShop({ deliver: deliver as () => Response });
+    const { service } = openMockShop({ deliver: deliver as () => Response });
     sendPing(service);
     await service.idle();
     expect(service.webhooks.deliveries()).toMatchObject([
@@ -208,7 +208,7 @@ const neverCancelled = new ReadableStream({ cancel: () => new Promise(() => {}) 
 it.each([["text"], [{ cancel: fail(new Error("no")) }], [{ cancel: 1 }], [7], [neverCancelled]])(
   "evaluates the status of a response, with any body: %j",
   async (body) => {
-    const { service } = openShop({ deliver: () => ({ status: 204, body }) as never });
+    const { service } = openMockShop({ deliver: () => ({ status: 204, body }) as never });
     sendPing(service);
     await service.idle();
     expect(service.webhooks.deliveries()).toMatchObject([{ state: "delivered" }]);
@@ -217,7 +217,7 @@ it.each([["text"], [{ cancel: fail(new Error("no")) }], [{ cancel: 1 }], [7], [n
 
 it("rejects idle() without a crash when the clock returns NaN", async () => {
   let nowMs = noon;
-  const { service } = openShop({ clock: { now: () => nowMs }, deliver: respondWith(500) });
+  const { service } = openMockShop({ clock: { now: () => nowMs }, deliver: respondWith(500) });
   sendPing(service);
   nowMs = Number.NaN;
   await expect(service.idle()).rejects.toThrow(RangeError);

@@ -4,7 +4,7 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { get } from "node:http";
-import { openShop, toSignUp } from "@loyalty-cards/testing/mock-shop";
+import { openMockShop, toSignUp } from "@loyalty-cards/testing/mock-shop";
 import { describe, expect, it } from "vitest";
 import { createMockService } from "../src/index.ts";
 import { openServer } from "./integration/command.ts";
@@ -15,7 +15,7 @@ const page = async (service: { fetch(request: Request): Promise<Response> }, add
 };
 
 async function cardWith(fieldValues: object, points = 0) {
-  const { service, issue } = openShop();
+  const { service, issue } = openMockShop();
   const { body: card } = await issue(toSignUp({}, fieldValues));
   if (points > 0) service.cards.purchase(card.id, { points });
   return { service, card };
@@ -77,7 +77,7 @@ it("shows the code of the card as text, in groups of four, and a phone the walle
 
 it("has the colour of the template, and says Member below the first tier", async () => {
   const template = { id: "tpl_club", name: "Club", color: "#8A5027" };
-  const { service, issue } = openShop({ templates: [template] });
+  const { service, issue } = openMockShop({ templates: [template] });
   const { body: card } = await issue(toSignUp({}, {}));
   const { text } = await page(service, card.publicUrl);
   const [, file] = /href="..(\/assets\/card-\w+\.css)"/.exec(text) ?? [];
@@ -106,7 +106,7 @@ it("shows the progress to the next tier from the points that count for it, and a
 });
 
 it("does not contain the card's id, the customer's id or contact data", async () => {
-  const { service, issue } = openShop();
+  const { service, issue } = openMockShop();
   const { body: card } = await issue(toSignUp({ phone: "+48600100200", email: "anna@shop.test" }));
   const { text } = await page(service, card.publicUrl);
   for (const secret of [card.id, card.customerId, "600100200", "anna@shop.test"])
@@ -122,7 +122,7 @@ it("escapes the texts of customers and shops", async () => {
     fields: [{ key: "name", type: "name" as const }],
     tiers,
   };
-  const { service, issue } = openShop({ templates: [template] });
+  const { service, issue } = openMockShop({ templates: [template] });
   const { body: card } = await issue(toSignUp({}, { name: nasty }));
   service.cards.purchase(card.id, { points: 5 });
   for (const address of [card.publicUrl, `${card.publicUrl}/apple`, `${card.publicUrl}/google`]) {
@@ -144,7 +144,7 @@ it("loads nothing from other servers and cannot be framed", async () => {
 });
 
 it("responds 404 with a page when the card does not exist", async () => {
-  const { service } = openShop();
+  const { service } = openMockShop();
   for (const path of ["/cards/nobody", "/cards/nobody/pass.pkpass", "/cards/nobody/google"]) {
     const { status, headers, text } = await page(service, service.baseUrl + path);
     expect([status, headers.get("content-type")]).toEqual([404, "text/html; charset=utf-8"]);
@@ -159,7 +159,7 @@ it.each([
   ["http://127.0.0.1:4010", true],
   ["http://192.168.0.7:4010", false],
 ])("says in the footer how a phone opens a card, at %s: %s", async (baseUrl, isSaid) => {
-  const { service, issue } = openShop({ baseUrl });
+  const { service, issue } = openMockShop({ baseUrl });
   const { body: card } = await issue();
   const [, footer = ""] = (await page(service, card.publicUrl)).text.split("<footer>");
   expect(footer.includes("--host 192.168.0.7")).toBe(isSaid);
@@ -173,7 +173,7 @@ it("shows cards of an archived template", async () => {
 
 it("has buttons and links of wallets of other names", async () => {
   const wallets = { first: "first", second: 'a"b<c/ü' };
-  const { service, issue } = openShop({ wallets });
+  const { service, issue } = openMockShop({ wallets });
   const { body: card } = await issue();
   const name = encodeURIComponent(wallets.second);
   expect((await page(service, card.publicUrl)).text).toContain(

@@ -1,5 +1,5 @@
 /** Requests, receivers and shops for the tests of the mock service. */
-import { openShop, receiver, toSignUp } from "@loyalty-cards/testing/mock-shop";
+import { openMockShop, receiver, toSignUp } from "@loyalty-cards/testing/mock-shop";
 import { createGate } from "@loyalty-cards/testing/resources";
 import type { MockService } from "../src/index.ts";
 
@@ -42,8 +42,8 @@ export const getWarnings = (service: MockService) =>
 export const withoutKey = { key: null };
 
 /** A shop, and calls of the control API, which needs no key. */
-export async function openControlledShop(options: Parameters<typeof openShop>[0] = {}) {
-  const shop = openShop(options);
+export async function openControlledShop(options: Parameters<typeof openMockShop>[0] = {}) {
+  const shop = openMockShop(options);
   const get = async (path: string) => (await shop.call("GET", path, withoutKey)).body;
   const send = (method: string, path: string, body?: unknown) =>
     shop.call(method, path, { ...withoutKey, ...(body !== undefined && { body }) });
@@ -58,7 +58,7 @@ export async function openControlledShop(options: Parameters<typeof openShop>[0]
 export async function shopWithEndpoint(responses: (number | Error | Promise<Response>)[] = []) {
   const inbox = receiver();
   inbox.responses.push(...responses);
-  const shop = openShop({ deliver: inbox.deliver, deliveryTimeoutMs: 500 });
+  const shop = openMockShop({ deliver: inbox.deliver, deliveryTimeoutMs: 500 });
   const endpoint = inbox.subscribe(shop.service, ["balance.changed"]);
   const { body } = await shop.issue();
   const purchase = async () => {

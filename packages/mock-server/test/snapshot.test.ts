@@ -3,7 +3,13 @@
  * services share nothing.
  */
 
-import { noon, openShop, receiver, shopTemplate, toSignUp } from "@loyalty-cards/testing/mock-shop";
+import {
+  noon,
+  openMockShop,
+  receiver,
+  shopTemplate,
+  toSignUp,
+} from "@loyalty-cards/testing/mock-shop";
 import { createFolder } from "@loyalty-cards/testing/resources";
 import { expect, it } from "vitest";
 import {
@@ -16,7 +22,7 @@ import { openServer } from "./integration/command.ts";
 import { issueRequest, respondWith } from "./shop.ts";
 
 it("shares nothing between services: each has its own cards, keys of requests, clock and faults", async () => {
-  const shops = Array.from({ length: 20 }, () => openShop({ deliver: respondWith(204) }));
+  const shops = Array.from({ length: 20 }, () => openMockShop({ deliver: respondWith(204) }));
   const shown = await Promise.all(
     shops.map(async ({ service, issue, call }, index) => {
       const fault = { phase: "before", kind: "status", status: 503, times: 1 } as const;
@@ -39,7 +45,7 @@ it("shares nothing between services: each has its own cards, keys of requests, c
 });
 
 it("restores everything from a snapshot, several times, whatever happens later, also to copies", async () => {
-  const { service, call, issue } = openShop();
+  const { service, call, issue } = openMockShop();
   const key = { "idempotency-key": "user-1" };
   const { body } = await issue(toSignUp({ phone: "+48600100200" }), key);
   service.cards.purchase(body.id, { points: 5 });
@@ -59,7 +65,7 @@ it("restores everything from a snapshot, several times, whatever happens later, 
 it.each([undefined, {}, { state: {} }, JSON.parse(JSON.stringify(createMockService().snapshot()))])(
   "rejects the restore of a value that is not a snapshot, and keeps its state: %#",
   async (value) => {
-    const { service, issue } = openShop();
+    const { service, issue } = openMockShop();
     const { id } = (await issue()).body;
     expect(() => service.restore(value as never)).toThrow(
       "restore takes a snapshot of service.snapshot()",
@@ -71,7 +77,7 @@ it.each([undefined, {}, { state: {} }, JSON.parse(JSON.stringify(createMockServi
 it("continues pending deliveries after a restore", async () => {
   const inbox = receiver();
   inbox.responses.push(500, 500);
-  const { service, issue } = openShop({ deliver: inbox.deliver });
+  const { service, issue } = openMockShop({ deliver: inbox.deliver });
   inbox.subscribe(service, ["balance.changed"]);
   const { body } = await issue();
   service.cards.purchase(body.id, { points: 5 });
@@ -87,7 +93,7 @@ it("continues pending deliveries after a restore", async () => {
 
 it("continues from the snapshot when an attempt is in progress", async () => {
   const inbox = receiver();
-  const { service } = openShop({ deliver: inbox.deliver });
+  const { service } = openMockShop({ deliver: inbox.deliver });
   service.webhooks.sendTest(inbox.subscribe(service, ["ping"]).id);
   service.restore(service.snapshot());
   await service.clock.advance("1d");
@@ -97,7 +103,7 @@ it("continues from the snapshot when an attempt is in progress", async () => {
 });
 
 it("restores the templates, the endpoints and their secrets of the seed on a reset", async () => {
-  const { service, call } = openShop({
+  const { service, call } = openMockShop({
     templates: [{ id: undefined, name: "Bakery" } as object as TemplateInput],
     endpoints: [{ url: "https://shop.test/webhooks", events: ["ping"] }],
     deliver: respondWith(204),
@@ -137,7 +143,7 @@ function expectSorted(ids: readonly string[]): void {
 }
 
 it("sorts event ids by creation within one millisecond, and creates different ones in services with the same time", async () => {
-  const services = [openShop().service, openShop().service, openShop().service];
+  const services = [openMockShop().service, openMockShop().service, openMockShop().service];
   const ids = await Promise.all(services.map((each) => makeEvents(each, 100)));
   expect(new Set(ids.flat()).size).toBe(300);
   for (const [index, service] of services.entries()) {
@@ -149,7 +155,7 @@ it("sorts event ids by creation within one millisecond, and creates different on
 it("sorts event ids by creation when the clock is set back, starts before 1970, or is beyond the year 5188", async () => {
   for (const startMs of [-5_000_000, noon, 36 ** 9 - 2, 8.64e15 - 10_000]) {
     let nowMs = startMs;
-    // Without the validation of openShop(): OpenAPI has no dates beyond the year 9999.
+    // Without the validation of openMockShop(): OpenAPI has no dates beyond the year 9999.
     const service = createMockService({ templates: [shopTemplate], clock: { now: () => nowMs } });
     const ids: string[] = [];
     for (const stepMs of [0, 1, -4_000, 2, 0, 4_002]) {
@@ -161,8 +167,8 @@ it("sorts event ids by creation when the clock is set back, starts before 1970, 
 });
 
 it("continues event ids after a reset, an earlier snapshot, and a snapshot of a service that is ahead", async () => {
-  const { service } = openShop();
-  const { service: ahead } = openShop({ clock: manualClock(noon + 60_000) });
+  const { service } = openMockShop();
+  const { service: ahead } = openMockShop({ clock: manualClock(noon + 60_000) });
   const ids = await makeEvents(service, 3);
   const snapshot = service.snapshot();
   ids.push(...(await makeEvents(service, 3)));

@@ -3,7 +3,7 @@
  * waitFor.
  */
 
-import { noon, openShop, receiver } from "@loyalty-cards/testing/mock-shop";
+import { noon, openMockShop, receiver } from "@loyalty-cards/testing/mock-shop";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { defaultTimeoutMs } from "../src/control/wait-for.ts";
 import { createMockService, manualClock, scaledClock, WaitTimeoutError } from "../src/index.ts";
@@ -74,7 +74,7 @@ it("moves a scaled clock, and returns the attempts that were made by the movemen
 it("replaces the clock while deliveries are pending, and continues from its time", async () => {
   const inbox = receiver();
   inbox.responses.push(500);
-  const { service } = openShop({ deliver: inbox.deliver });
+  const { service } = openMockShop({ deliver: inbox.deliver });
   const { id } = inbox.subscribe(service, ["ping"]);
   service.webhooks.sendTest(id);
   await service.idle();
@@ -90,7 +90,7 @@ it("replaces the clock while deliveries are pending, and continues from its time
 });
 
 it("ends a movement when the clock is set meanwhile", async () => {
-  const { service } = openShop({
+  const { service } = openMockShop({
     deliver() {
       service.clock.set({ mode: "manual" });
       return new Response(null, { status: 500 });
@@ -103,7 +103,7 @@ it("ends a movement when the clock is set meanwhile", async () => {
 });
 
 it("moves a clock that runs past the time that it was asked for", async () => {
-  const { service } = openShop({
+  const { service } = openMockShop({
     clock: scaledClock({ factor: 1_000_000 }),
     deliver: respondWith(204),
   });
@@ -115,14 +115,14 @@ it("moves a clock that runs past the time that it was asked for", async () => {
 });
 
 it("rejects the machine's clock when the service is ahead of it", async () => {
-  const { service } = openShop({ clock: scaledClock() });
+  const { service } = openMockShop({ clock: scaledClock() });
   await service.clock.advance("1d");
   expect(() => service.clock.set({ mode: "system" })).toThrow(/ahead/);
   expect(() => service.clock.set({ mode: "sideways" as never })).toThrow(/sideways/);
 });
 
 it("rejects times after the year 9999, and continues", async () => {
-  const { service, call, issue } = openShop();
+  const { service, call, issue } = openMockShop();
   const advance = () =>
     call("POST", "/_mock/clock/advance", { body: { duration: "364000d" }, key: null });
   for (let count = 0; count < 8; count++) expect((await advance()).status).toBe(200);
@@ -143,7 +143,7 @@ it("rejects times after the year 9999, and continues", async () => {
 
 it("makes attempts in the order of their time, in whatever order they became due", async () => {
   const sentAtMs: number[] = [];
-  const { service } = openShop({
+  const { service } = openMockShop({
     deliver() {
       sentAtMs.push(service.clock.now());
       return new Response(null, { status: 500 });
@@ -160,7 +160,7 @@ it("makes attempts in the order of their time, in whatever order they became due
 });
 
 async function openWaitingShop() {
-  const shop = openShop({ deliver: respondWith(204) });
+  const shop = openMockShop({ deliver: respondWith(204) });
   const { id } = (await shop.issue()).body;
   return { ...shop, cardId: id as string };
 }

@@ -3,7 +3,7 @@
  * are subscribed, changed and deleted (spec 6.3). In process, and over HTTP to real receivers.
  */
 
-import { noon, openShop } from "@loyalty-cards/testing/mock-shop";
+import { noon, openMockShop } from "@loyalty-cards/testing/mock-shop";
 import { createGate } from "@loyalty-cards/testing/resources";
 import { WebhookVerificationError } from "@loyalty-cards/webhook-verify";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
@@ -124,7 +124,7 @@ describe("advance()", () => {
   });
 
   it("makes also the attempts that the receiver causes", async () => {
-    const service: MockService = openShop({
+    const service: MockService = openMockShop({
       deliver: () => {
         if (service.webhooks.deliveries().length === 1) service.webhooks.sendTest(endpoint.id);
         return new Response(null, { status: 204 });
@@ -225,7 +225,7 @@ describe("an attempt", () => {
   it("is evaluated by its status, also when the receiver has read its response", async () => {
     const response = new Response("ok");
     await response.text();
-    const { service } = openShop({ deliver: () => response });
+    const { service } = openMockShop({ deliver: () => response });
     sendPing(service);
     await service.idle();
     expect(service.webhooks.deliveries()).toMatchObject([{ attempts: [{ status: 200 }] }]);
@@ -249,7 +249,7 @@ describe("an attempt", () => {
           else controller.enqueue(new Uint8Array(part).fill(97));
         },
       });
-      const { service } = openShop({ deliver: () => new Response(body) });
+      const { service } = openMockShop({ deliver: () => new Response(body) });
       sendPing(service);
       await service.idle();
       const [attempt] = service.webhooks.deliveries()[0]?.attempts ?? [];
@@ -276,7 +276,7 @@ describe("an attempt", () => {
 it("makes 4000 attempts of 2000 pending deliveries within the time limit", {
   timeout: 20_000,
 }, async () => {
-  const { service } = openShop({ deliver: respondWith(500) });
+  const { service } = openMockShop({ deliver: respondWith(500) });
   const { id } = sendPing(service);
   for (let sent = 1; sent < 2000; sent++) service.webhooks.sendTest(id);
   expect(await service.clock.advance("1m")).toHaveLength(4000);
@@ -291,7 +291,7 @@ it.each(["at once", "while it is signed", "while the receiver hangs"])(
       requests.push(request);
       return response;
     };
-    const { service } = openShop({ deliver, deliveryTimeoutMs: 2 ** 31 - 1 });
+    const { service } = openMockShop({ deliver, deliveryTimeoutMs: 2 ** 31 - 1 });
     sendPing(service);
     const advanced = service.clock.advance("1m");
     if (when === "while it is signed") await undefined;
@@ -308,7 +308,7 @@ it.each(["at once", "while it is signed", "while the receiver hangs"])(
 
 describe("an endpoint", () => {
   it("needs at least one event, and only known ones", () => {
-    const { service } = openShop();
+    const { service } = openMockShop();
     const create = (events: string[]) =>
       service.webhooks.createEndpoint({ url: "https://shop.test/", events: events as never });
     expect(() => create([])).toThrow('"events" must NOT have fewer than 1 items');

@@ -4,11 +4,11 @@
  */
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { command, openShop as openImportShop, toCsv, toRows } from "../import-shop.ts";
+import { command, openImportShop, toCsv, toRows } from "../import-shop.ts";
 import { type ProcessOptions, startProcess } from "../terminal.ts";
 
 /** A service, and a folder with a list of so many rows. */
-async function openShop(count: number) {
+async function openShopWithRows(count: number) {
   const shop = await openImportShop(toRows(count));
   const { countCards, env, folder, readLines } = shop;
   return {
@@ -24,7 +24,8 @@ async function openShop(count: number) {
 
 describe("SIGINT", () => {
   it("lets the requests end, ends with 130, and the next run issues the others", async () => {
-    const { service, start, run, countCards, waitForCards, readCards } = await openShop(300);
+    const { service, start, run, countCards, waitForCards, readCards } =
+      await openShopWithRows(300);
     service.faults.add({ phase: "after-commit", kind: "latency", delayMs: 50 });
     const { child, exit } = start();
     await waitForCards(40);
@@ -39,7 +40,7 @@ describe("SIGINT", () => {
   });
 
   it("ends it at once the second time, and the next run issues each card once", async () => {
-    const { service, start, run, countCards, waitForCards, readCards } = await openShop(60);
+    const { service, start, run, countCards, waitForCards, readCards } = await openShopWithRows(60);
     service.faults.add({ phase: "after-commit", kind: "hang", match: { operation: "issueCard" } });
     const { child, exit, waitFor } = start();
     await waitForCards(1);
@@ -58,7 +59,7 @@ describe("SIGINT", () => {
     ["import", command],
     ["import check", ["import", "check", "members.csv", "--privacy", "1"]],
   ])("ends %s at once while it reads the list", async (_, line) => {
-    const { start, run, countCards, path } = await openShop(0);
+    const { start, run, countCards, path } = await openShopWithRows(0);
     writeFileSync(path("members.csv"), toCsv(["0,invalid,", ...toRows(500_000)]));
     const { child, exit, waitFor } = start(line);
     await waitFor(/No column is mapped/); // right before the rows are read
@@ -71,7 +72,7 @@ describe("SIGINT", () => {
 
 // G13
 it("issues each card once after a SIGKILL", async () => {
-  const { service, start, run, countCards, waitForCards, readCards } = await openShop(300);
+  const { service, start, run, countCards, waitForCards, readCards } = await openShopWithRows(300);
   service.faults.add({ phase: "before", kind: "latency", delayMs: 60 });
   const { child, exit } = start();
   await waitForCards(100);
@@ -87,7 +88,7 @@ const isWindows = process.platform === "win32";
 it.skipIf(isWindows)(
   "sends nothing when the disk becomes full, and the same command works when it is not",
   async () => {
-    const { start, run, countCards, readCards } = await openShop(600);
+    const { start, run, countCards, readCards } = await openShopWithRows(600);
     // The same as a full disk: a write takes what fits, and the next one fails.
     expect(await start(command, { before: "trap '' XFSZ; ulimit -f 700;" }).exit).toEqual({
       code: 2,
@@ -103,14 +104,14 @@ it.skipIf(isWindows)(
 );
 
 it("goes on when nobody reads its messages", async () => {
-  const { start, countCards } = await openShop(30);
+  const { start, countCards } = await openShopWithRows(30);
   const { child, exit } = start();
   child.stderr?.destroy();
   expect([(await exit).code, await countCards()]).toEqual([0, 30]);
 });
 
 it("ends with 3 when a result cannot be written, and the same command writes it", async () => {
-  const { run, path, countCards, readCards } = await openShop(20);
+  const { run, path, countCards, readCards } = await openShopWithRows(20);
   const stopped = await run(command, {
     onOutput: (output) => {
       if (output.includes("First 10 rows") && !existsSync(path("members.cards.csv")))
@@ -127,7 +128,7 @@ it("ends with 3 when a result cannot be written, and the same command writes it"
 });
 
 it("reads the list once, so that a change while rows are sent has no effect", async () => {
-  const { run, path, countCards } = await openShop(20);
+  const { run, path, countCards } = await openShopWithRows(20);
   const { code } = await run(command, {
     onOutput: (output) => {
       if (output.includes("20 valid")) writeFileSync(path("members.csv"), toCsv(toRows(15)));
@@ -137,7 +138,7 @@ it("reads the list once, so that a change while rows are sent has no effect", as
 });
 
 it("leaves nothing behind of a run that was killed while it wrote its results", async () => {
-  const { run, path } = await openShop(3);
+  const { run, path } = await openShopWithRows(3);
   writeFileSync(path("members.rejected.csv.part"), "x");
   await run();
   const names = ["members.cards.csv", "members.csv", "members.csv.outbox", "members.rejected.csv"];

@@ -4,7 +4,7 @@ import { databaseUrl, hasPostgres } from "@loyalty-cards/testing/servers";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { ensureOutboxTables, postgresOutbox } from "../../src/postgres.ts";
-import { createNetwork, template, toEntry } from "../shop.ts";
+import { createNetwork, templateId, toEntry } from "../shop.ts";
 
 describe.skipIf(!(await hasPostgres()))("in a database with the encoding LATIN1", () => {
   const name = `outbox_test_${randomUUID().replaceAll("-", "")}`;
@@ -31,7 +31,11 @@ describe.skipIf(!(await hasPostgres()))("in a database with the encoding LATIN1"
     onTestFinished(() => outbox.close({ graceMs: 0 }));
     const add = (userId: string) =>
       outbox.write((own) =>
-        outbox.add(own as never, { userId, template, request: toEntry(userId).request }),
+        outbox.add(own as never, {
+          userId,
+          template: templateId,
+          request: toEntry(userId).request,
+        }),
       );
     return { ...network, outbox, rejected, add };
   }

@@ -10,7 +10,7 @@ import { openWatched } from "@loyalty-cards/testing/sqlite-files";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ensureOutboxTables, postgresOutbox } from "../../src/postgres.ts";
-import { createNetwork, openShop, toEntry } from "../shop.ts";
+import { createNetwork, openSqliteShop, toEntry } from "../shop.ts";
 
 /** The worker looks for entries too; it is idle while the sign-up is counted. */
 const pollMs = 60_000;
@@ -21,7 +21,7 @@ it("needs 12 statements in SQLite at most", async () => {
   const open = openWatched((sql) => {
     if (isCounting) statements.push(sql);
   });
-  const { outbox, signUp, getUserCard } = openShop(createNetwork(), { open });
+  const { outbox, signUp, getUserCard } = openSqliteShop(createNetwork(), { open });
   const worker = outbox.work({ pollMs });
   await signUp("1");
   await outbox.issue(1);

@@ -26,11 +26,11 @@ import {
   type PostgresTransaction,
   postgresOutbox,
 } from "../../src/postgres.ts";
-import { createNetwork, template, toEntry, toRequest } from "../shop.ts";
+import { createNetwork, templateId, toEntry, toRequest } from "../shop.ts";
 import { beforeQueries, openPostgres } from "./postgres-shop.ts";
 
 describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
-  const { openShop, pool, readUsers, schema, sql, url } = openPostgres();
+  const { openPostgresShop, pool, readUsers, schema, sql, url } = openPostgres();
 
   const clients = { ...overEveryClient(pool, sql), ...(await overPgBouncer(schema)) };
   const tables = ["entries", "entries_bodies", "settings"].map((name) => `issuing_outbox_${name}`);
@@ -41,8 +41,12 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
 
   describe.each(Object.entries(clients))("with %s", (_name, { transaction, outside }) => {
     it("adds and corrects with the user, or not at all", async () => {
-      const { outbox, requests } = openShop();
-      const entry = { userId: 1, template, request: toRequest({ email: "old@example.com" }) };
+      const { outbox, requests } = openPostgresShop();
+      const entry = {
+        userId: 1,
+        template: templateId,
+        request: toRequest({ email: "old@example.com" }),
+      };
       expect(await transaction((own) => outbox.add(own, entry))).toBe("added");
       expect(await transaction((own) => outbox.add(own, entry))).toBe("waiting");
       const rolledBack = transaction(async (own) => {
@@ -60,7 +64,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
 
     it("records the card when the callback ignores the failure of a statement", async () => {
       const runs = new WeakMap<object, (text: string) => Promise<unknown>>();
-      const { outbox } = openShop(undefined, {
+      const { outbox } = openPostgresShop(undefined, {
         pool: undefined,
         transaction: (work: (own: object) => Promise<unknown>) =>
           transaction((own, run) => work(runs.set(own, run) && own)),
@@ -69,7 +73,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
             .get(own)?.("SELECT 1 FROM nowhere")
             .catch(() => {}),
       } as never);
-      await outbox.addAll([{ userId: 1, template, request: toRequest() }]);
+      await outbox.addAll([{ userId: 1, template: templateId, request: toRequest() }]);
       expect(await outbox.issue(1)).toMatchObject({ state: "issued", isDelivered: false });
     });
 
@@ -80,7 +84,10 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
       const lines: string[] = [];
       const log = (line: string) => lines.push(line);
       const options = { pool: undefined, onIssued() {}, log };
-      const { outbox } = openShop(undefined, { ...options, transaction: withoutResult } as never);
+      const { outbox } = openPostgresShop(undefined, {
+        ...options,
+        transaction: withoutResult,
+      } as never);
       expect(await outbox.write((own) => outbox.add(own, toEntry(1)))).toBe("added");
       expect(await outbox.issue(1)).toMatchObject({ state: "issued" });
       expect(lines).toEqual([]);
@@ -88,7 +95,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
       const notAwaited = (work: (own: PostgresTransaction) => Promise<unknown>) => {
         running = transaction(work);
       };
-      const other = openShop(undefined, { ...options, transaction: notAwaited } as never);
+      const other = openPostgresShop(undefined, { ...options, transaction: notAwaited } as never);
       await expect(other.outbox.count()).rejects.toThrow(
         "The option transaction ended before its work: return the promise",
       );
@@ -96,14 +103,16 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
     });
 
     it("refuses a client that is not in a transaction, and stores nothing", async () => {
-      const { outbox } = openShop();
+      const { outbox } = openPostgresShop();
       const refusal =
         /^outbox.add and outbox.correct need the transaction that saves the user, not a pool, .* Pass the client after BEGIN/;
       await expect(outbox.add(outside, toEntry(1))).rejects.toThrow(refusal);
       await expect(outbox.correct(outside, 1, toRequest())).rejects.toThrow(refusal);
       expect(await countRows()).toBe(0);
       const old = toRequest({ email: "old@example.com" });
-      await transaction((own) => outbox.add(own, { userId: 1, template, request: old }));
+      await transaction((own) =>
+        outbox.add(own, { userId: 1, template: templateId, request: old }),
+      );
       await expect(outbox.add(outside, toEntry(1))).rejects.toThrow(refusal);
       await expect(outbox.correct(outside, 1, toRequest())).rejects.toThrow(refusal);
       const { rows } = await pool.query("SELECT body FROM issuing_outbox_entries_bodies");
@@ -111,7 +120,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
     });
 
     it("adds two entries at the same time, in a transaction only", async () => {
-      const { outbox } = openShop();
+      const { outbox } = openPostgresShop();
       const addBoth = (own: PostgresTransaction) =>
         Promise.allSettled([outbox.add(own, toEntry(1)), outbox.add(own, toEntry(2))]);
       expect(await addBoth(outside)).toMatchObject([
@@ -125,7 +134,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
     });
 
     it("adds an entry in a savepoint, and not when it is rolled back", async () => {
-      const { outbox } = openShop();
+      const { outbox } = openPostgresShop();
       await transaction(async (own, run) => {
         await run("SAVEPOINT a");
         expect(await outbox.add(own, toEntry(1))).toBe("added");
@@ -139,7 +148,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
   });
 
   it("refuses a client without BEGIN, and one whose transaction has ended", async () => {
-    const { outbox } = openShop();
+    const { outbox } = openPostgresShop();
     const client = await pool.connect();
     await expect(outbox.add(client, toEntry(1))).rejects.toThrow(TypeError);
     await client.query("BEGIN");
@@ -166,7 +175,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
       for (const listener of listeners) process.on("unhandledRejection", listener);
     });
     const unhandled = once(process, "unhandledRejection");
-    const { outbox } = openShop();
+    const { outbox } = openPostgresShop();
     const client = await pool.connect();
     await client.query("BEGIN");
     void outbox.add(client, toEntry(1));
@@ -178,7 +187,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
   });
 
   it("stores no form when the transaction ends before it", async () => {
-    const { outbox } = openShop();
+    const { outbox } = openPostgresShop();
     const client = await pool.connect();
     await client.query("BEGIN");
     let isOpen = true;
@@ -274,7 +283,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
   });
 
   it("rejects a write that postgres.js took for a commit, and stores what it says it stored", async () => {
-    const { outbox } = openShop(createNetwork(), { pool: sql } as never);
+    const { outbox } = openPostgresShop(createNetwork(), { pool: sql } as never);
     const write = (id: string, before: string) =>
       outbox.write(async (own) => {
         const transaction = own as unknown as postgres.TransactionSql;
@@ -314,10 +323,13 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
     ["upper case", { column: { from: (name: string) => name.toUpperCase() } }],
   ])("works with a client that renames columns: %s", async (_name, transform) => {
     const renaming = openTransforming(transform);
-    const { outbox } = openShop(createNetwork(), { pool: renaming, onIssued: () => {} } as never);
+    const { outbox } = openPostgresShop(createNetwork(), {
+      pool: renaming,
+      onIssued: () => {},
+    } as never);
     await outbox.addAll([toEntry(1)]);
     expect(await outbox.issue(1)).toMatchObject({ state: "issued" });
-    const other = openShop();
+    const other = openPostgresShop();
     expect(await renaming.begin((own) => other.outbox.add(own as never, toEntry(2)))).toBe("added");
     expect(await other.outbox.issue(2)).toMatchObject({ state: "issued" });
     await expect(other.outbox.add(renaming as never, toEntry(3))).rejects.toThrow(
@@ -327,7 +339,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
 
   it("refuses a transaction whose results have lost the id", async () => {
     const renaming = openTransforming({ column: { from: (name: string) => `my${name}` } });
-    const { outbox } = openShop();
+    const { outbox } = openPostgresShop();
     await expect(renaming.begin((own) => outbox.add(own as never, toEntry(1)))).rejects.toThrow(
       'The column "id" of a result is "undefined", not the id of the transaction: a plugin or transform of your database library changed the result.',
     );
@@ -369,7 +381,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
     onTestFinished(() => outbox.close({ graceMs: 0 }));
     const { customer } = toRequest({ email: "first.last@example.com" });
     const fieldValues = { first_name: '["A\u2028"]', 10: "1", 9: "1.0", born: "2000-01-01" };
-    const entry = { userId: 1, template, request: { customer, fieldValues } };
+    const entry = { userId: 1, template: templateId, request: { customer, fieldValues } };
     await outbox.write((own) => outbox.add(own, entry));
     const { rows } = await pool.query("SELECT body FROM issuing_outbox_entries_bodies");
 
@@ -387,12 +399,16 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
   });
 
   it("says what to pass when the object is no transaction", async () => {
-    const { outbox } = openShop();
+    const { outbox } = openPostgresShop();
     const connection = await pool.connect();
     const manager = {
       query: async (text: string, values: unknown[]) => (await connection.query(text, values)).rows,
     };
-    const added = outbox.add(manager as never, { userId: 1, template, request: toRequest() });
+    const added = outbox.add(manager as never, {
+      userId: 1,
+      template: templateId,
+      request: toRequest(),
+    });
     await expect(added).rejects.toThrow(
       "does not resolve to { rows }, like that of TypeORM. Pass an object { query:",
     );

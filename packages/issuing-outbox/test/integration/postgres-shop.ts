@@ -9,7 +9,7 @@ import {
   type PostgresOutboxOptions,
   postgresOutbox,
 } from "../../src/postgres.ts";
-import { createNetwork, template, toEntry } from "../shop.ts";
+import { createNetwork, templateId, toEntry } from "../shop.ts";
 
 /**
  * Calls `before` with the text of each statement of pg, until the end of the test. The statement
@@ -49,7 +49,7 @@ export function openPostgres() {
     );
   });
 
-  function openShop(
+  function openPostgresShop(
     network = createNetwork(),
     options: Partial<PostgresOutboxOptions<pg.PoolClient>> = {},
   ) {
@@ -67,7 +67,7 @@ export function openPostgres() {
     const signUp = (userId: string, request = toEntry(userId).request) =>
       outbox.write(async (transaction) => {
         await transaction.query("INSERT INTO users (id) VALUES ($1)", [userId]);
-        return outbox.add(transaction, { userId, template, request });
+        return outbox.add(transaction, { userId, template: templateId, request });
       });
     return { ...network, outbox, outcomes, signUp };
   }
@@ -82,5 +82,5 @@ export function openPostgres() {
         "SELECT id, card FROM users ORDER BY id",
       )
     ).rows;
-  return { createPool, schema, url, pool, sql, openShop, untilOneWaits, readUsers };
+  return { createPool, schema, url, pool, sql, openPostgresShop, untilOneWaits, readUsers };
 }

@@ -4,14 +4,15 @@ import { hasPostgres } from "@loyalty-cards/testing/servers";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { postgresOutbox } from "../../src/postgres.ts";
-import { createNetwork, template, toEntries, toEntry, toRequest } from "../shop.ts";
+import { createNetwork, templateId, toEntries, toEntry, toRequest } from "../shop.ts";
 import { beforeQueries, openPostgres } from "./postgres-shop.ts";
 
 describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
-  const { createPool, openShop, pool, readUsers, schema, sql, untilOneWaits, url } = openPostgres();
+  const { createPool, openPostgresShop, pool, readUsers, schema, sql, untilOneWaits, url } =
+    openPostgres();
 
   it("issues the card of a sign-up and stores it with the user in one transaction", async () => {
-    const { outbox, signUp } = openShop();
+    const { outbox, signUp } = openPostgresShop();
     expect(await signUp("1")).toBe("added");
     const entry = await outbox.issue(1);
     expect(entry).toMatchObject({
@@ -25,7 +26,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   });
 
   it("rejects a write whose function ended the transaction", async () => {
-    const { outbox } = openShop();
+    const { outbox } = openPostgresShop();
     for (const end of ["ROLLBACK", "COMMIT"])
       await expect(outbox.write((transaction) => transaction.query(end))).rejects.toThrow(
         "The transaction was ended inside of its function, with COMMIT or ROLLBACK.",
@@ -35,7 +36,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
 
   it("rejects a write that does not await add, and stores nothing", async () => {
     const notAwaited = "Is outbox.add awaited? Write await outbox.add(transaction, entry).";
-    const { outbox } = openShop();
+    const { outbox } = openPostgresShop();
     const inPg = outbox.write(async (transaction) => {
       await transaction.query("INSERT INTO users (id) VALUES ('1')");
       void outbox.add(transaction, toEntry("1"));
@@ -69,18 +70,22 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
           throw Object.assign(new Error("deadlock detected"), { code: "40P01" });
         return result;
       });
-    const { outbox } = openShop(undefined, { pool: undefined, transaction } as never);
-    const entries = ["1", "2"].map((userId) => ({ userId, template, request: toRequest() }));
+    const { outbox } = openPostgresShop(undefined, { pool: undefined, transaction } as never);
+    const entries = ["1", "2"].map((userId) => ({
+      userId,
+      template: templateId,
+      request: toRequest(),
+    }));
     expect(await outbox.addAll(entries)).toEqual({ added: 2, known: 0 });
     deadlocks = 100;
-    await expect(outbox.addAll([{ userId: "3", template, request: toRequest() }])).rejects.toThrow(
-      "deadlock",
-    );
+    await expect(
+      outbox.addAll([{ userId: "3", template: templateId, request: toRequest() }]),
+    ).rejects.toThrow("deadlock");
   });
 
   it("records the card of the first of two people who resolve an entry at once, and refuses the second", async () => {
     const cards: string[] = [];
-    const { outbox, signUp } = openShop(undefined, {
+    const { outbox, signUp } = openPostgresShop(undefined, {
       onIssued: ({ cardId }) => void cards.push(cardId),
     });
     await signUp("1");
@@ -116,7 +121,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
         return network.fetch(input, init);
       },
     });
-    const { outbox } = openShop(network, { client, pool: conflicting });
+    const { outbox } = openPostgresShop(network, { client, pool: conflicting });
     for (const [id, count] of [["A", 3] as const, ["B", 4] as const])
       await outbox.addAll(toEntries(count).map((entry) => ({ ...entry, template: id })));
     network.weather.push(503, 503, 503);
@@ -127,7 +132,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   });
 
   it("reports one pause when many requests fail at once", async () => {
-    const { outbox, outcomes, weather } = openShop();
+    const { outbox, outcomes, weather } = openPostgresShop();
     await outbox.addAll(toEntries(30));
     weather.push(...Array.from({ length: 1_000 }, () => 503));
     await outbox.drain({ concurrency: 16, maxMs: 1_500 });
@@ -136,7 +141,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   });
 
   it("records the other cards when a callback ignores the failure of a query", async () => {
-    const { outbox } = openShop(undefined, {
+    const { outbox } = openPostgresShop(undefined, {
       onIssued: async ({ userId, cardId }, transaction) => {
         if (userId === "7")
           await transaction.query("INSERT INTO nowhere VALUES (1)").catch(() => {});
@@ -153,7 +158,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   });
 
   it("waits for another transaction that has the row of issue, without asking at once again", async () => {
-    const { outbox, signUp } = openShop();
+    const { outbox, signUp } = openPostgresShop();
     await signUp("1");
     const other = await pool.connect();
     await other.query("BEGIN");
@@ -171,7 +176,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   });
 
   it("leaves an entry as it is that is issued while it is added again", async () => {
-    const { outbox, signUp, requests } = openShop();
+    const { outbox, signUp, requests } = openPostgresShop();
     await signUp("1");
     let isIssuing = false;
     beforeQueries(async (text) => {
@@ -187,7 +192,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   });
 
   it("sends the form of the last correction, which waited for another one", async () => {
-    const { outbox, signUp, requests } = openShop();
+    const { outbox, signUp, requests } = openPostgresShop();
     const form = toRequest({ email: "first@example.com" });
     await signUp("1", form);
     const other = await pool.connect();
@@ -205,7 +210,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   });
 
   it("sends the form of a correction that is committed while the entry is leased", async () => {
-    const { outbox, signUp, requests } = openShop();
+    const { outbox, signUp, requests } = openPostgresShop();
     await signUp("1", toRequest({ email: "old@example.com" }));
     // The lease waits when it has seen the old form, and has not locked the entry. The other
     // connection does not wait for itself.
@@ -232,7 +237,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   });
 
   it("adds the entry of a user who is forgotten while it is added", async () => {
-    const { outbox, signUp } = openShop();
+    const { outbox, signUp } = openPostgresShop();
     await signUp("1");
     let isFirst = true;
     beforeQueries(async (text) => {
@@ -240,14 +245,14 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       isFirst = false;
       expect(await outbox.forget(1)).toBe(true);
     });
-    const entry = { userId: 1, template, request: toRequest() };
+    const entry = { userId: 1, template: templateId, request: toRequest() };
     expect(await outbox.write((own) => outbox.add(own, entry))).toBe("added");
     expect(isFirst).toBe(false);
     expect(await outbox.issue(1)).toMatchObject({ state: "issued" });
   });
 
   it("ends issue when the outbox is closed while the entry is leased", async () => {
-    const { outbox, signUp, weather } = openShop();
+    const { outbox, signUp, weather } = openPostgresShop();
     await signUp("1");
     const { opened: response, open: respond } = createGate<"ok">();
     weather.push(() => response);
@@ -264,7 +269,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
 
   it("ends close after its grace while a callback hangs, and records nothing of it", async () => {
     const [called, end] = [createGate(), createGate()];
-    const { outbox, signUp } = openShop(undefined, {
+    const { outbox, signUp } = openPostgresShop(undefined, {
       onIssued() {
         called.open();
         return end.opened;
@@ -284,7 +289,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   });
 
   it("erases nothing too early, and drains, with a retention that is not a whole number of milliseconds", async () => {
-    const { outbox, signUp, weather } = openShop(undefined, { retentionDays: 1.1 });
+    const { outbox, signUp, weather } = openPostgresShop(undefined, { retentionDays: 1.1 });
     await signUp("1");
     weather.push(422);
     expect(await outbox.drain()).toMatchObject({ rejected: 1 });
@@ -292,7 +297,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   });
 
   it("keeps the form of a correction that is committed while old forms are erased", async () => {
-    const { outbox, signUp, weather, requests } = openShop();
+    const { outbox, signUp, weather, requests } = openPostgresShop();
     await signUp("1");
     weather.push(422);
     expect(await outbox.issue(1)).toMatchObject({ state: "rejected" });
@@ -311,13 +316,13 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
 
   it("rejects drain without ending the process when the database cannot be reached", async () => {
     const unreachable = new pg.Pool({ host: "127.0.0.1", port: 1 });
-    const { outbox } = openShop(undefined, { pool: unreachable } as never);
+    const { outbox } = openPostgresShop(undefined, { pool: unreachable } as never);
     await expect(outbox.drain({ maxMs: 100 })).rejects.toThrow("ECONNREFUSED");
   });
 
   it("issues the card after a failover, and gives up each connection that is read-only now", async () => {
     const own = createPool(4);
-    const { outbox, signUp } = openShop(createNetwork(), { pool: own });
+    const { outbox, signUp } = openPostgresShop(createNetwork(), { pool: own });
     await signUp("1");
     const open = await Promise.all([1, 2, 3].map(() => own.connect()));
     for (const connection of open)
@@ -340,7 +345,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
         if (isNext) throw Object.assign(new Error("terminating connection"), { code });
       });
       const own = createPool(2);
-      const { outbox } = openShop(createNetwork(), { pool: own });
+      const { outbox } = openPostgresShop(createNetwork(), { pool: own });
       failures.push("INSERT INTO issuing_outbox_settings", "BEGIN");
       expect(await outbox.addAll([toEntry(1)])).toEqual({ added: 1, known: 0 });
       expect(failures).toEqual([]);
@@ -351,7 +356,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
 
   it("writes the settings before the first transaction begins, also with one connection", async () => {
     const own = createPool(1);
-    const { signUp } = openShop(createNetwork(), { pool: own });
+    const { signUp } = openPostgresShop(createNetwork(), { pool: own });
     const statements: string[] = [];
     beforeQueries((text) => void statements.push(text.trim().split(/\s+/, 3).join(" ")));
     const added = await Promise.all(["1", "2", "3"].map((userId) => signUp(userId)));
@@ -368,7 +373,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       max: 12,
     });
     onTestFinished(() => serializable.end());
-    const { outbox, signUp } = openShop(createNetwork(), { pool: serializable });
+    const { outbox, signUp } = openPostgresShop(createNetwork(), { pool: serializable });
     const userIds = Array.from({ length: 30 }, (_, index) => String(index));
     const worker = outbox.work({ pollMs: 20 });
     const entries = await Promise.all(
@@ -388,7 +393,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
 
   it("holds no connection while a request is sent, and needs only one", async () => {
     const single = createPool(1);
-    const { outbox, signUp, weather } = openShop(createNetwork(), { pool: single });
+    const { outbox, signUp, weather } = openPostgresShop(createNetwork(), { pool: single });
     await signUp("1");
     let rows: unknown[] = [];
     weather.push(async () => {
@@ -402,7 +407,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   it("holds up no other entry of the template while a callback runs", async () => {
     const breaker = "SELECT FROM issuing_outbox_entries_breakers FOR UPDATE SKIP LOCKED";
     const free: unknown[] = [];
-    const { outbox, signUp, weather } = openShop(undefined, {
+    const { outbox, signUp, weather } = openPostgresShop(undefined, {
       onIssued: async () => void free.push((await pool.query(breaker)).rowCount),
     });
     await signUp("1");
@@ -415,7 +420,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
 
   it("records the card without a callback whose query fails, and repeats it", async () => {
     let isFailing = true;
-    const { outbox, signUp, outcomes, requests } = openShop(createNetwork(), {
+    const { outbox, signUp, outcomes, requests } = openPostgresShop(createNetwork(), {
       onIssued: async ({ userId, cardId }, transaction) => {
         if (isFailing) await transaction.query("UPDATE no_such_table SET card = $1", [cardId]);
         await transaction.query("UPDATE users SET card = $1 WHERE id = $2", [cardId, userId]);
@@ -440,7 +445,7 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     const network = createNetwork();
     const list = toEntries(600);
     await pool.query("INSERT INTO users SELECT generate_series(0, 599)::text");
-    const shops = [1, 2, 3].map(() => openShop(network, { pool: createPool(4) }));
+    const shops = [1, 2, 3].map(() => openPostgresShop(network, { pool: createPool(4) }));
     const [first] = shops;
     expect(await first?.outbox.addAll(list)).toEqual({ added: 600, known: 0 });
     const workers = shops.map(({ outbox }) => outbox.work({ concurrency: 8, pollMs: 50 }));
@@ -472,8 +477,8 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   // G12
   it("shares a pause with other processes, and shows it", async () => {
     const network = createNetwork();
-    const first = openShop(network);
-    const second = openShop(network);
+    const first = openPostgresShop(network);
+    const second = openPostgresShop(network);
     for (const userId of ["1", "2", "3"]) {
       await first.signUp(userId);
       network.weather.push(new Response(null, { status: 503, headers: { "retry-after": "600" } }));
@@ -482,7 +487,9 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
       });
     }
     await first.signUp("4");
-    expect((await second.outbox.count()).paused).toMatchObject([{ template, reason: "server" }]);
+    expect((await second.outbox.count()).paused).toMatchObject([
+      { template: templateId, reason: "server" },
+    ]);
     expect(await second.outbox.issue(4)).toMatchObject({ state: "waiting", attempts: 0 });
     expect(network.requests).toHaveLength(3);
   });
@@ -490,9 +497,9 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
   // G25
   it("refuses a process with another namespace", async () => {
     const network = createNetwork();
-    await openShop(network).outbox.count();
+    await openPostgresShop(network).outbox.count();
     const client = network.createClient({ idempotencyNamespace: "staging" });
-    await expect(openShop(network, { client }).outbox.count()).rejects.toThrow(
+    await expect(openPostgresShop(network, { client }).outbox.count()).rejects.toThrow(
       'the idempotencyNamespace (LOYALTY_IDEMPOTENCY_NAMESPACE) "", and the client of this process has "staging"',
     );
   });

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { it } from "vitest";
 import { findViolations } from "../../../../compat/browser.mjs";
-import { openReceiver, openShop, useBrowser } from "./shop.mjs";
+import { openReceiver, openStandaloneShop, useBrowser } from "./shop.mjs";
 
 const openConsole = useBrowser();
 
@@ -276,7 +276,7 @@ it("counts what is new above a scrolled list, leads there as Traffic does, and m
 });
 
 it("keeps everything inside its row at 1024 px with two receivers: the address gives way first", async (test) => {
-  const shop = await openShop(test);
+  const shop = await openStandaloneShop(test);
   for (const path of ["one", "another/with/a/long/path"]) {
     const url = `${await openReceiver(test, () => 401)}/${path}`;
     await shop.control("POST", "webhooks/endpoints", {

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { it } from "vitest";
-import { openFilledShop, openReceiver, openShop, useBrowser } from "./shop.mjs";
+import { openFilledShop, openReceiver, openStandaloneShop, useBrowser } from "./shop.mjs";
 
 const openConsole = useBrowser();
 
@@ -129,7 +129,7 @@ it("works with the keyboard alone, always shows the focus, and returns it to the
 
 it("shows times in the zone of the browser, and the days when they are more than today", async (test) => {
   const timeZone = "Asia/Tokyo"; // nine hours ahead of UTC, all year
-  const shop = await openShop(test);
+  const shop = await openStandaloneShop(test);
   await shop.control("PUT", "clock", { mode: "manual" });
   await shop.advanceTo(21); // six o'clock in Tokyo
   await shop.issue({ name: "Anna" });
@@ -173,7 +173,7 @@ const readRows = (page) =>
 
 it("has at least 21 rows on a monitor of 900 px, on a phone two lines for each and one for the reason of a failure, and cuts no result, time or reason", async (test) => {
   const url = await openReceiver(test, () => 500);
-  const shop = await openShop(test);
+  const shop = await openStandaloneShop(test);
   await shop.advanceTo(6); // all rows are of one day
   await shop.control("POST", "webhooks/endpoints", { url, events: ["balance.changed"] });
   for (let number = 0; number < 12; number += 1) {
@@ -284,7 +284,7 @@ it("carries each state in characters, for forced colours", async (test) => {
 
 it("has two lines of the bar and one of faults on a phone, with five faults and a clock that is ahead", async (test) => {
   const url = await openReceiver(test, () => 500);
-  const shop = await openShop(test);
+  const shop = await openStandaloneShop(test);
   await shop.control("POST", "webhooks/endpoints", { url, events: ["balance.changed"] });
   const { id } = await shop.issue({ name: "Anna" });
   await shop.control("PUT", "clock", { mode: "manual" });

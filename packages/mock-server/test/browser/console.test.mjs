@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { it } from "vitest";
 import { findViolations } from "../../../../compat/browser.mjs";
-import { openReceiver, openShop, useBrowser } from "./shop.mjs";
+import { openReceiver, openStandaloneShop, useBrowser } from "./shop.mjs";
 
 const openConsole = useBrowser();
 
@@ -580,7 +580,7 @@ it("manages endpoints, and has the settings as .env with the secret, also where 
   const url = "http://localhost:3000/webhooks";
   const seed = { endpoints: [{ url, events: ["ping"], secret: "it's #1" }] }; // needs quotes
   writeFileSync(join(folder, "seed.json"), JSON.stringify(seed));
-  const shop = await openShop(test, "--seed", join(folder, "seed.json"));
+  const shop = await openStandaloneShop(test, "--seed", join(folder, "seed.json"));
   const { page, press, confirm, text, field, view, copied, texts, first, forbidClipboard, seen } =
     await openConsole(test, { shop, address: "#/setup" });
   await texts(".endpoint", 1);

@@ -11,7 +11,7 @@ import {
   readQrCode,
   setMode,
 } from "../../../../compat/browser.mjs";
-import { openFilledShop, openShop } from "./shop.mjs";
+import { openFilledShop, openStandaloneShop } from "./shop.mjs";
 
 let browser;
 beforeAll(async () => {
@@ -31,7 +31,7 @@ describe("every page", () => {
     timeout: 300_000,
   }, async (test) => {
     const { shop, pages } = await openFilledShop(test);
-    const empty = await openShop(test);
+    const empty = await openStandaloneShop(test);
     const places = pages.map((place) => [shop, place]);
     places.push([empty, [`${empty.baseUrl}/console`, "::-p-text(No traffic yet)"]]);
     for (const [owner, place] of places) {
@@ -89,7 +89,7 @@ describe("every page", () => {
   });
 
   it("shows the search term as text", async (test) => {
-    const shop = await openShop(test);
+    const shop = await openStandaloneShop(test);
     await shop.issue({ name: "Anna" });
     const { page } = await opensAt(shop, [`${shop.baseUrl}/console#/cards`, ".cards .row"]);
     await page.locator('[type="search"]').fill("<img src=x onerror=window.hacked=1>");
@@ -100,7 +100,7 @@ describe("every page", () => {
 
 describe("a card", () => {
   it("has the same look in the console and on its page", async (test) => {
-    const shop = await openShop(test);
+    const shop = await openStandaloneShop(test);
     const fields = [{ key: "name", type: "name" }];
     const tiers = [
       { name: "Gold", from: 10 },
@@ -165,7 +165,7 @@ describe("the card's page", () => {
   });
 
   it("shows a purchase without a reload, in more tabs than the browser has connections", async (test) => {
-    const shop = await openShop(test);
+    const shop = await openStandaloneShop(test);
     const { publicUrl, id } = await shop.issue({ name: "Anna" });
     const tabs = [];
     for (let number = 0; number < 7; number += 1)
@@ -188,7 +188,7 @@ describe("the card's page", () => {
   });
 
   it("needs no JavaScript", async (test) => {
-    const shop = await openShop(test);
+    const shop = await openStandaloneShop(test);
     const { publicUrl, id } = await shop.issue({ name: "Anna" });
     const { page } = await openPage(browser, shop.baseUrl);
     await page.setJavaScriptEnabled(false);
@@ -200,7 +200,7 @@ describe("the card's page", () => {
   });
 
   it("keeps the card in its place on the pages of both wallets, which look different; on a phone the button is above it", async (test) => {
-    const shop = await openShop(test);
+    const shop = await openStandaloneShop(test);
     const { publicUrl } = await shop.issue({ name: "Anna" });
     const readPage = async (address, options) => {
       const { page } = await opensAt(shop, [address, ".card"], options);
@@ -245,7 +245,7 @@ describe("the card's page", () => {
   });
 
   it("adds the card to both wallets and records that in the service", async (test) => {
-    const shop = await openShop(test);
+    const shop = await openStandaloneShop(test);
     const { publicUrl, id } = await shop.issue({ name: "Anna" });
     const { page, seen } = await opensAt(shop, [`${publicUrl}/google`, ".wallet .back"]);
     await page.locator(".back").click(); // opened without a link

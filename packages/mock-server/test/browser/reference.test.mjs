@@ -16,7 +16,7 @@ import openapi from "../../../../openapi/generated/openapi.json" with { type: "j
 import { createIssuingClient } from "../../../issuing-client/dist/index.js";
 import { expressReceiver } from "../../../webhook-verify/dist/express.js";
 import { onEvents, signWebhook } from "../../../webhook-verify/dist/index.js";
-import { openShop } from "./shop.mjs";
+import { openStandaloneShop } from "./shop.mjs";
 
 let browser;
 beforeAll(async () => {
@@ -26,7 +26,7 @@ afterAll(() => browser.close());
 
 /** Opens it under another name of this machine than the service knows itself by. */
 async function openReference(test, hash = "") {
-  const shop = await openShop(test);
+  const shop = await openStandaloneShop(test);
   const address = shop.baseUrl.replace("127.0.0.1", "localhost");
   const { page, seen } = await openPage(browser, address);
   test.onTestFinished(() => page.close());
@@ -121,7 +121,7 @@ it("says that it waits for a response, and cannot be pressed meanwhile", async (
 });
 
 it("shows a form only when Execute works, the attributes of its body, and beside it the call", async (test) => {
-  const shop = await openShop(test);
+  const shop = await openStandaloneShop(test);
   const { page } = await openPage(browser, shop.baseUrl, { width: 1440, height: 900 });
   test.onTestFinished(() => page.close());
   await page.evaluateOnNewDocument(() => {

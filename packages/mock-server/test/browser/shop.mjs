@@ -12,7 +12,7 @@ import { openBrowser, openPage } from "../../../../compat/browser.mjs";
 
 const bin = fileURLToPath(new URL("../../dist/bin.js", import.meta.url));
 
-export async function openShop(test, ...args) {
+export async function openStandaloneShop(test, ...args) {
   const child = spawn(process.execPath, [bin, "--port", "0", "--json", "--quiet", ...args], {
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -92,7 +92,7 @@ export async function openReceiver(
  * @returns each page's address, and a selector that matches when it is complete.
  */
 export async function openFilledShop(test, words = "Anna") {
-  const shop = await openShop(test);
+  const shop = await openStandaloneShop(test);
   const url = await openReceiver(test, (type) => (type === "card.added" ? 500 : 204));
   const template = await shop.control("POST", "templates", {
     name: words,
@@ -182,7 +182,7 @@ export function useBrowser() {
    * new one.
    */
   return async function openConsole(test, { shop: given, address = "", ...options } = {}) {
-    const shop = given ?? (await openShop(test));
+    const shop = given ?? (await openStandaloneShop(test));
     const { page, seen } = await openPage(browser, shop.baseUrl, options);
     test.onTestFinished(() => page.close());
     await page.goto(`${shop.baseUrl}/console${address}`);

@@ -41,7 +41,7 @@ const ways: Record<string, () => OpenService | Promise<OpenService>> = {
   },
 };
 
-async function openShop({ service, transport }: OpenService): Promise<Shop> {
+async function openServiceShop({ service, transport }: OpenService): Promise<Shop> {
   const events: ClientEvent[] = [];
   const received: WebhookEvent[] = [];
   const receiver = { secret: "", failures: 0 };
@@ -86,7 +86,7 @@ async function settle(call: Promise<unknown>): Promise<unknown> {
 
 describe.each(Object.entries(ways))("%s", (_way, open) => {
   it.each(rows)("$title", async ({ faults = [], run, expected, cards }) => {
-    const shop = await openShop(await open());
+    const shop = await openServiceShop(await open());
     for (const fault of faults) shop.service.faults.add(fault);
     const result = await settle(run(shop));
     expect({ result }).toMatchObject({ result: expected });
