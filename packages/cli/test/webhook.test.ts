@@ -314,7 +314,22 @@ describe("trigger", () => {
     const { code, stdout } = await run(args, { env });
     expect([code, parseLines(stdout)[0]]).toEqual([
       1,
-      expect.objectContaining({ error: "timeout" }),
+      expect.objectContaining({
+        error: "timeout",
+        advice: expect.stringMatching(/^Respond first/),
+      }),
+    ]);
+  });
+
+  it("exits with 1 when the response has more than 1 MiB", async () => {
+    const url = await listen((_request, response) => void response.end("x".repeat(2 ** 20 + 1)));
+    const { code, stdout } = await run(["trigger", "ping", "--to", url, "--json"], { env });
+    expect([code, parseLines(stdout)[0]]).toEqual([
+      1,
+      expect.objectContaining({
+        error: "response-too-large",
+        advice: "The response has more than 1 MiB: respond 204 without a body.",
+      }),
     ]);
   });
 
