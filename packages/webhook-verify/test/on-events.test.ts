@@ -260,8 +260,8 @@ it.each([
 it("suggests nothing for a name that resembles none, and handles a long one", () => {
   for (const name of ["invoice.paid", "", "__proto", "b".repeat(1_000_000)]) {
     const createWith = create({ [name]: () => {}, otherTypes: () => {} });
-    expect(createWith).toThrow("The names are card.added");
-    expect(createWith).not.toThrow("Did you mean");
+    const start = `onEvents has a handler for "${name.slice(0, 50)}", which is not an event type`;
+    expect(createWith).toThrow(`${start} of this version. The names are card.added, `);
   }
 });
 

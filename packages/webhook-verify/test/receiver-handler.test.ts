@@ -138,8 +138,10 @@ describe("accepting an event", () => {
     late.open();
     await written.opened;
     expect(log).toEqual([
-      expect.stringMatching(/evt_1: handler, .* took longer than timeoutMs \(10 ms\)/),
-      expect.stringMatching(/evt_1 failed: /),
+      expect.stringMatching(
+        /evt_1: handler, .* took longer than timeoutMs \(10 ms\).* See https:\S+#webhook-timeout$/,
+      ),
+      expect.stringMatching(/evt_1 failed: .* See https:\S+#webhook-handler-error$/),
     ]);
   });
 
@@ -326,11 +328,16 @@ describe("a duplicate", () => {
 
   it("responds 503 while the first delivery can still fail", async () => {
     const { opened, open } = createGate();
-    const { deliver } = createTestReceiver({ dedupe: memoryDedupe(), handler: () => opened });
+    const { deliver, outcomes, log } = createTestReceiver({
+      dedupe: memoryDedupe(),
+      handler: () => opened,
+    });
     const first = deliver();
     expect(await deliver()).toBe(503);
     open();
     expect(await first).toBe(204);
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(["in-progress", "verified"]);
+    expect(log).toEqual([]);
   });
 
   it("responds 503 when the dedupe store fails", async () => {
@@ -370,6 +377,16 @@ describe("memoryDedupe", () => {
     clock.nowMs = 9_999;
     expect(store.claim("a")).toBe("done");
     clock.nowMs = 10_000;
+    expect(store.claim("a")).toBe("new");
+  });
+
+  it("stores an id for seven days by default", () => {
+    const clock = createTestClock();
+    const store = memoryDedupe({ testing: { clock } });
+    complete(store, "a");
+    clock.nowMs = 7 * 24 * 3_600_000 - 1;
+    expect(store.claim("a")).toBe("done");
+    clock.nowMs += 1;
     expect(store.claim("a")).toBe("new");
   });
 

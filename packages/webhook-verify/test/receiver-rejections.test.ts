@@ -7,6 +7,7 @@ import { balanceChanged, secret, signedDelivery } from "@loyalty-cards/testing/s
 import { describe, expect, it } from "vitest";
 import { collectBody, decodeBase64, type ReceivedRequest, toBytes } from "../src/body.ts";
 import type { ReceiverOptions, ReceiverOutcome } from "../src/index.ts";
+import { describeRejection } from "../src/reasons.ts";
 import { createAdapterReceiver } from "../src/receiver.ts";
 import { createTestClock, createTestReceiver, post } from "./test-receiver.ts";
 
@@ -100,6 +101,9 @@ describe("a rejected delivery", () => {
     const response = await receive({ method: "POST", headers }, readBody);
     expect([response.status, response.headers, log]).toEqual([400, { connection: "close" }, []]);
     expect(outcomes).toMatchObject([{ outcome: "rejected", reason: "unreadable" }]);
+    expect(describeRejection("unreadable")).toBe(
+      "unreadable; the connection ended before the body did.",
+    );
   });
 
   it.each([
@@ -322,7 +326,9 @@ describe("the bytes of a body", () => {
     expect(decodeBase64("AP+AAA==", 4).value).toEqual(Uint8Array.of(0, 255, 128, 0));
     expect(decodeBase64("AP+AAA==", 3)).toEqual({ failure: { reason: "too-large" } });
     expect(decodeBase64("AP*A", 3)).toEqual({ failure: { reason: "unreadable" } });
+  });
 
+  it("are decoded from base64 in a time that a forged delivery cannot make long", () => {
     const long = "A".repeat(2 ** 20);
     const measure = (decode: () => unknown) => {
       const times = Array.from({ length: 5 }, () => {

@@ -117,6 +117,35 @@ describe("a `secret` function", () => {
     expect(log.join()).not.toContain("whsec");
     expect(outcomes).toMatchObject([{ outcome: "misconfigured", reason: "no-secret" }]);
   });
+
+  it("has the message of its error in the log when the receiver may log messages", async () => {
+    const sealed = () => Promise.reject(new Error("vault sealed"));
+    const { deliver, log } = createTestReceiver({ secret: sealed, logErrorMessages: true });
+    expect(await deliver()).toBe(500);
+    expect(log[0]).toMatch(/the secret function threw Error at \S+: vault sealed\./);
+  });
+
+  it("does not replace a newer secret by one whose call began earlier and ended later", async () => {
+    const clock = createTestClock();
+    const [begun, ended] = [createGate(), createGate()];
+    let calls = 0;
+    const { deliver } = createTestReceiver({
+      testing: { clock },
+      secret: async () => {
+        calls++;
+        if (calls > 1) return secret;
+        begun.open();
+        await ended.opened;
+        return "whsec_old";
+      },
+    });
+    await begun.opened; // the receiver calls the function when it is created
+    clock.nowMs += 10_000;
+    expect([await deliver(), calls]).toEqual([204, 2]);
+    ended.open();
+    await ended.opened;
+    expect([await deliver(), await deliver(), calls]).toEqual([204, 204, 2]);
+  });
 });
 
 describe("decideLoad", () => {

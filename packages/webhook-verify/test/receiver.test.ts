@@ -291,7 +291,10 @@ describe("createReceiver", () => {
       { secret, handler: { ping() {} } },
       /handler must be a function; it is object\. Pass .* onEvents\(/,
     ],
-    [{ secret, afterResponse: "save" }, /afterResponse must be a function; it is string/],
+    [
+      { secret, afterResponse: "save" },
+      /afterResponse must be a function; it is string\. Omit it, or check where it comes from\./,
+    ],
     [{ secret, afterResponse: undefined }, /afterResponse must be a function; it is undefined/],
     [{ secret, onOutcome: {} }, /onOutcome must be a function/],
     [{ secret, log: console }, /log must be a function/],
@@ -301,6 +304,10 @@ describe("createReceiver", () => {
     [
       { secret, handler() {}, dedupe: new Set() },
       /dedupe must have the methods claim, complete and release/,
+    ],
+    [
+      { secret, handler() {}, dedupe: { claim() {}, complete() {} } },
+      /dedupe must have the methods claim, complete and release, .* check where it comes from\./,
     ],
     [{ secret, dedupe: memoryDedupe() }, /dedupe needs handler, afterResponse or inbox/],
     [undefined, /needs options/],

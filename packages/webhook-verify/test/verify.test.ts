@@ -322,7 +322,31 @@ it("accepts a secret up to the moment of its notAfter, and not a millisecond lon
   const [last, after] = [at(notAfter.getTime()), at(notAfter.getTime() + 1)];
   expect([getVerdict(last), getVerdict(after)]).toEqual(["valid", "mismatch"]);
   expect((await verifyWebhook(last)).id).toBe("evt_1");
-  await expect(verifyWebhook(after)).rejects.toMatchObject({ reason: "mismatch" });
+  await expect(verifyWebhook(after)).rejects.toMatchObject({
+    reason: "mismatch",
+    message: expect.stringMatching(
+      /^The delivery was rejected: mismatch; the signature does not match .* See https:\S+#webhook-mismatch$/,
+    ),
+  });
+  expect(await checkWithWebCrypto(last)).toMatchObject({ value: { event: { id: "evt_1" } } });
+  expect(await checkWithWebCrypto(after)).toMatchObject({ failure: { reason: "mismatch" } });
+});
+
+it("keeps no copy of the text of a secret in the memory that Node shares among buffers", () => {
+  const text = "whsec_in_no_shared_memory";
+  const shared = Buffer.from(Buffer.from("x").buffer);
+  toSigningKeys(text);
+  expect(Buffer.from("x").buffer).toBe(shared.buffer);
+  expect(shared.includes(text)).toBe(false);
+});
+
+it("accepts a secret with a quote inside, and a tolerance of a day", () => {
+  const key = 'whsec_"7"';
+  const rawBody = JSON.stringify(balanceChanged());
+  const dayAgo = Math.floor(Date.now() / 1000) - 86_399;
+  const signature = signWebhookSync({ rawBody, secret: key, timestamp: dayAgo });
+  const input = { rawBody, signature, secret: key, toleranceSeconds: 86_400 };
+  expect(verifyWebhookSync(input).id).toBe("evt_1");
 });
 
 it("does not change the key of a secret when the bytes of the secret change", () => {
