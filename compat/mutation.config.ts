@@ -27,7 +27,7 @@ export default defineConfig({
   ssr: { resolve: { conditions: [...conditions, "module", "node", "development|production"] } },
   test: {
     // Stryker ignores a file that cannot be loaded: its "Ran N tests" must be the number that
-    // Vitest runs with this configuration.
+    // Vitest runs with this configuration and the variable.
     include: parts[process.env["MUTATED_PART"] as keyof typeof parts].tests,
     testTimeout: 60_000, // for a busy machine
     // The first takes seconds, and would run for each mutant; the second measures a ratio of times.

@@ -62,7 +62,7 @@ export interface IssuingSteps<Card> {
  * The property of a client that has its steps. The symbol is the same in every installed copy of
  * client and outbox. The type of a client does not show it.
  */
-const stepsProperty = Symbol.for("@loyalty-cards/issuing-client/steps");
+const stepsProperty = Symbol.for("@loyalty-cards/issuing-client/issuing-steps");
 
 /**
  * Adds its steps to a client, for {@link readIssuingSteps}. The property is not enumerable: a copy

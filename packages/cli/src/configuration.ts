@@ -103,11 +103,14 @@ function describeUnread(environment: Environment): string {
 
 /**
  * Returns `--base-url`, or `LOYALTY_URL`.
- * @throws {CommandError} when neither is set.
+ * @throws {CommandError} when neither is set, or it has no scheme.
  */
 export function readBaseUrl(option: string | undefined, environment: Environment): string {
   const baseUrl = option ?? environment.LOYALTY_URL;
-  if (baseUrl) return baseUrl;
+  if (baseUrl) {
+    requireScheme("The address", baseUrl);
+    return baseUrl;
+  }
   throw new CommandError("There is no address", {
     fix: `Use --base-url, or set LOYALTY_URL in the environment or in .env. For a service on this machine run \`loyalty-cards dev\`.${describeUnread(environment)}`,
   });
@@ -121,9 +124,9 @@ export function readBaseUrl(option: string | undefined, environment: Environment
 export function requireScheme(name: string, address: string): void {
   if (/^https?:/i.test(address) || address.includes("://")) return;
   // The text is not quoted: it can be a key that was set by mistake.
-  throw new CommandError(
-    `${name} has no scheme: write https:// before the host, or http:// for a program on this machine.`,
-  );
+  throw new CommandError(`${name} has no scheme`, {
+    fix: "Write https:// before the host, or http:// for a program on this machine.",
+  });
 }
 
 /**

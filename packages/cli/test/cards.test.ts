@@ -98,7 +98,7 @@ describe("issue", () => {
     );
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr.split("\n").slice(0, 4)).toEqual([
-      "loyalty-cards: The service responded 422 to issueCard: /customer/phone; the detail of the response says what to correct.",
+      "loyalty-cards: The service responded 422 to issueCard: /customer/phone.",
       "The service says: +4860 is too short.\\u001b[2J",
       "  /customer/phone: needs nine digits",
       expect.stringMatching(/^ {2}\/fieldValues\/anna.*: is unknown$/),
@@ -109,7 +109,7 @@ describe("issue", () => {
     const { run } = await openTerminal();
     const { stderr } = await run(...issueAnna, "--phone", "+4860", "--email", "anna@");
     expect(stderr.split("\n").slice(0, -2)).toEqual([
-      "loyalty-cards: The service responded 422 to issueCard: /customer/phone, /customer/email; the detail of the response says what to correct.",
+      "loyalty-cards: The service responded 422 to issueCard: /customer/phone, /customer/email.",
       "The service says: The phone number is not valid. The email address is not valid.",
     ]);
     expect(stderr).not.toContain("userMessage");
@@ -297,10 +297,12 @@ describe("purchase", () => {
   it("takes a body that is null for one without members", async () => {
     const LOYALTY_URL = await listen(({ url }, response) => {
       if (url === "/_mock/health" && isMock) response.end('{"status":"ok"}');
-      else response.writeHead(isMock ? 500 : 200).end("null");
+      else response.writeHead(status).end("null");
     });
-    const purchase = () => runCommand(["purchase", "card_1", "120"], { env: { LOYALTY_URL } });
+    const env = { LOYALTY_URL, LOYALTY_IDEMPOTENCY_NAMESPACE: "'unused'" };
+    const purchase = () => runCommand(["purchase", "card_1", "120"], { env });
     let isMock = false;
+    let status = 500;
     const other = await purchase();
     expect([other.code, other.stderr]).toEqual([
       2,
@@ -312,6 +314,8 @@ describe("purchase", () => {
       1,
       "loyalty-cards: The mock service responded 500.\n",
     ]);
+    status = 200;
+    expect((await purchase()).stderr).toBe("loyalty-cards: The mock service responded 200.\n");
   });
 
   it.each([

@@ -265,7 +265,7 @@ it.each([
   ],
   [
     "localhost:4010",
-    "baseUrl (LOYALTY_URL) has no scheme: write https:// before the host, or http:// for the mock service.",
+    "The address has no scheme. Write https:// before the host, or http:// for a program on this machine.",
   ],
   [
     "https://cards.example.com/api/v1",
@@ -279,7 +279,7 @@ it.each([
     const { code, stderr } = await run(["card", "x", ...args], { env });
     expect([code, stderr.split("\n")[0]]).toEqual([2, `loyalty-cards: ${message}`]);
     const doctor = await run(["doctor", ...args], { env });
-    expect(doctor.stdout).toContain(message);
+    expect(doctor.stdout.replace(/\n {12}/, ". ")).toContain(message); // the fix is on its own line
     expect(doctor.stdout).toMatch(/\n– \d checks need an address\n$/);
   }
 });

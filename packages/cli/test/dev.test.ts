@@ -293,7 +293,7 @@ describe("dev", () => {
     [
       "an address without a scheme",
       ["--forward", "localhost:3000/x"],
-      /has no scheme: write https:\/\/ before the host, or http:/,
+      /has no scheme\. Write https:\/\/ before the host, or http:/,
     ],
     ["http to the internet", ["--forward", "http://shop.example.com/"], /must be https/],
     ["a missing seed", ["--seed", "nowhere.json"], /nowhere\.json cannot be used: ENOENT/],

@@ -53,7 +53,7 @@ describe("doctor", () => {
     const env = { LOYALTY_URL: "127.0.0.1:4010", LOYALTY_API_KEY: "lk_1" };
     const { stdout } = await run(["doctor"], { env, isTTY: true, columns: 60 });
     const lines = stripVTControlCharacters(stdout).trimEnd().split("\n");
-    expect(lines[0]).toMatch(/^✗ address {3}baseUrl \(LOYALTY_URL\) has no/);
+    expect(lines[0]).toMatch(/^✗ address {3}The address has no scheme/);
     expect(lines.slice(1).filter((line) => !/^(?: {12}\S|[✓–] )/.test(line))).toEqual([]);
   });
 

@@ -281,7 +281,7 @@ describe("the reason of the rejected rows", () => {
   ])("is said before the question and at the end, %s", async (_name, indexes, quoted) => {
     const { run } = await openImportShop([...indexes.map(short), ...toRows(12).slice(2)]);
     const { stderr } = await run(asking, { stdin: "n\n", isTTY: true, columns: 300 });
-    const reason = `Reason for the rejection: ${quoted[0] ?? "The service responded 422 to issueCard: /customer/phone; the detail of the response says what to correct."}`;
+    const reason = `Reason for the rejection: ${quoted[0] ?? "The service responded 422 to issueCard: /customer/phone."}`;
     const [before = "", after = ""] = stderr.split("Look at these cards");
     expect([before, after]).toEqual([
       expect.stringContaining(`\n${reason}`),

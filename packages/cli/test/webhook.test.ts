@@ -361,7 +361,7 @@ describe("trigger", () => {
       "without a scheme in the address",
       ["--to", "localhost:3305/x"],
       env,
-      /The address of the receiver has no scheme: write https:\/\/ before the host, or http:/,
+      /The address of the receiver has no scheme\. Write https:\/\/ before the host, or http:/,
     ],
     ["with text as the address", ["--to", "http://"], env, /"http:\/\/" is not an address/],
     ["with http to the internet", ["--to", "http://shop.example.com/"], env, /must use https/],

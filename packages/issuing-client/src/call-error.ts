@@ -185,8 +185,8 @@ function formatFields(
 ): string {
   const pointers = fields.map(({ pointer }) => pointer).filter((each) => isPrintable(each, body));
   const names = [...new Set(pointers)].slice(0, 10).join(", ");
-  if (detail === undefined)
-    return names === "" ? "the response has no detail that says what to correct." : `${names}.`;
-  const advice = "the detail of the response says what to correct.";
-  return names === "" ? advice : `${names}; ${advice}`;
+  if (names !== "") return `${names}.`;
+  return detail === undefined
+    ? "the response has no detail that says what to correct."
+    : "the detail of the response says what to correct.";
 }

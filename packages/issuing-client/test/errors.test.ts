@@ -263,7 +263,7 @@ describe("a 422 of the service", () => {
       "Name is required. The phone number is not valid. The email address is not valid.",
     );
     expect(readText(error)).toBe(
-      "The service responded 422 to issueCard: /fieldValues/name, /customer/phone, /customer/email; the detail of the response says what to correct.",
+      "The service responded 422 to issueCard: /fieldValues/name, /customer/phone, /customer/email.",
     );
   });
 
@@ -273,7 +273,7 @@ describe("a 422 of the service", () => {
     expect(error.fields).toEqual([
       { pointer: "/fieldValues/imię", detail: "Please fill in the name." },
     ]);
-    expect(error.message).toContain(": /fieldValues/imię; the detail");
+    expect(error.message).toContain(": /fieldValues/imię. See ");
     const { fields } = await getRejectionOf422({ errors: [{ pointer: "" }, { pointer: "#" }] });
     expect(fields).toStrictEqual([{ pointer: "" }, { pointer: "" }]); // the whole body
   });

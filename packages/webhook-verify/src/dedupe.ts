@@ -16,15 +16,16 @@ import { requirePositive } from "@loyalty-cards/internal/limits";
  */
 export interface DedupeStore {
   /**
-   * Claims an id, or returns the state of the earlier claim. A claim must end by itself, after five
-   * minutes or later: the process may end before `complete` or `release`.
+   * Claims an id, or returns the state of the earlier claim. A claim must end by itself, soon after
+   * five minutes and not before: nothing releases it when its process ends or its handler fails
+   * later, and the service stops delivering after 8 h 36 min.
    */
   claim(eventId: string): "new" | "in-progress" | "done" | Promise<"new" | "in-progress" | "done">;
   /** Called when the event was accepted: the id is `done`. */
   complete(eventId: string): void | Promise<void>;
   /**
-   * Called when the event could not be accepted: the next delivery is `new`. Not called five
-   * minutes after the claim, because another delivery may have the id then.
+   * Called when the event could not be accepted: the next delivery is `new`. Not called once five
+   * minutes have passed since the claim, because another delivery may have the id then.
    */
   release(eventId: string): void | Promise<void>;
 }

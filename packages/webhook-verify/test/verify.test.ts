@@ -334,10 +334,11 @@ it("accepts a secret up to the moment of its notAfter, and not a millisecond lon
 
 it("keeps no copy of the text of a secret in the memory that Node shares among buffers", () => {
   const text = "whsec_in_no_shared_memory";
-  const shared = Buffer.from(Buffer.from("x").buffer);
+  const before = Buffer.from("x").buffer;
   toSigningKeys(text);
-  expect(Buffer.from("x").buffer).toBe(shared.buffer);
-  expect(shared.includes(text)).toBe(false);
+  // Node may have begun another block of memory meanwhile.
+  for (const shared of [before, Buffer.from("x").buffer])
+    expect(Buffer.from(shared).includes(text)).toBe(false);
 });
 
 it("accepts a secret with a quote inside, and a tolerance of a day", () => {

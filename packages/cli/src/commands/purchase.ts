@@ -40,7 +40,7 @@ async function runPurchase(
   points: number,
 ): Promise<undefined> {
   // Validates the address. The control API needs no key: none is sent, so http is allowed.
-  await createClient({ apiKey: "not-sent", allowInsecureHttp: true });
+  await createClient({ apiKey: "not-sent", allowInsecureHttp: true, idempotencyNamespace: "" });
   const baseUrl = readBaseUrl(globals.baseUrl, environment).replace(/\/+$/, "");
   const call = (path: string, init: RequestInit = {}) =>
     fetch(`${baseUrl}/_mock${path}`, {
@@ -65,7 +65,7 @@ async function runPurchase(
     body: JSON.stringify({ points }),
   });
   const body = await readJson(response);
-  if (!response.ok) {
+  if (!response.ok || body === null) {
     const { detail } = (body ?? {}) as { detail?: string };
     const problem = detail ?? `The mock service responded ${response.status}.`;
     const advice = response.status === 404 ? ` ${dataAdvice}` : "";
