@@ -46,7 +46,7 @@ export async function handleOnce<Accepted>(
   const leaseEndsMs = clock.monotonicMs() + leaseMs;
   const state = await dedupe.claim(eventId);
   if (state === "done") return "duplicate";
-  if (state === "in-progress") return "in-progress";
+  if (state === "in-progress") return state;
   if (state !== "new")
     throw createTypeError(
       `dedupe.claim must return "new", "in-progress" or "done"; it returned ${formatType(state)}.`,

@@ -202,7 +202,7 @@ export function createReporter(options: ReporterOptions, { clock, fix = "" }: Re
       if (typesWithUnexpectedData.has(type)) return;
       typesWithUnexpectedData.add(type);
       write(
-        `the data of ${type} ${toPrintable(id)} differs from the contract at ${paths.join(", ")}. isKnownEvent is false for it, and onEvents calls "unexpectedData", or rejects without it. Look for a newer version of this package. Further events of this type are reported in onOutcome only, as unexpectedData.`,
+        `the data of ${type} ${toPrintable(id)} differs from the contract at ${paths.join(", ")}. isKnownEvent is false for it, and onEvents calls "unexpectedData", or rejects without it. Look for a newer version of this package. Further events of this type are not logged.`,
       );
     },
     /** @param consequence what the receiver did then, such as the response. */
