@@ -5,6 +5,7 @@ import {
   createNetwork,
   openSqliteShop,
   openVirtualShop,
+  openWithoutSync,
   toEntries,
   toEntry,
   toRequest,
@@ -29,6 +30,40 @@ it("sends entries that may have been sent first, then those of add, then those o
   await run(outbox.drain({ concurrency: 1 }));
   const order = requests.slice(1).map(({ body }) => JSON.parse(body).customer.email ?? "listed");
   expect(order).toEqual(["retried@example.com", "added@example.com", "listed", "listed", "listed"]);
+});
+
+it("sends nothing under a lease that expired while the computer slept, and a second later under a new one", async () => {
+  let hasSlept = false;
+  const shop = openVirtualShop({
+    open(file) {
+      const database = openWithoutSync(file);
+      const prepare = database.prepare.bind(database);
+      database.prepare = (sql) => {
+        const statement = prepare(sql);
+        if (!sql.includes("SET lease = ")) return statement;
+        const all = statement.all.bind(statement);
+        statement.all = (...values) => {
+          const leased = all(...values);
+          if (leased.length > 0 && !hasSlept) shop.clock.correct(3_600_000); // the other clock stood
+          hasSlept ||= leased.length > 0;
+          return leased;
+        };
+        return statement;
+      };
+      return database;
+    },
+  });
+  const { outbox, run, signUp, weather, outcomes, clock } = shop;
+  await run(signUp("1"));
+  const startedMs = clock.monotonicMs();
+  let sentAfterMs = 0;
+  weather.push(async () => {
+    sentAfterMs = clock.monotonicMs() - startedMs;
+    return "ok";
+  });
+  await run(outbox.drain());
+  expect([hasSlept, sentAfterMs]).toEqual([true, 2_000]); // an entry of add is due after a second
+  expect(outcomes).toMatchObject([{ outcome: "issued", attempts: 1, lagMs: 3_602_000 }]);
 });
 
 it("ends drain after maxEntries, after maxMs and with its signal, and reports its progress, also to a function that throws", async () => {
