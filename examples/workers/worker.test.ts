@@ -105,6 +105,19 @@ it("stores the newest balance when events arrive concurrently and out of order",
   expect(await readCard("card_order")).toEqual({ balance: 19 });
 });
 
+it("orders the dates of every ISO form by time, and responds 503 to a date that it cannot read", async () => {
+  const deliverAt = (createdAt: string, balance: number) =>
+    deliver({ ...createEvent(`evt_d${balance}`, "card_dates", 0, balance), createdAt });
+  expect(await deliverAt("2026-11-20T10:00:00Z", 1)).toBe(204);
+  expect(await deliverAt("2026-11-20T10:00:00.250Z", 2)).toBe(204);
+  expect(await readCard("card_dates")).toEqual({ balance: 2 });
+  expect(await deliverAt("2026-11-20T09:00:01-01:00", 3)).toBe(204);
+  expect(await readCard("card_dates")).toEqual({ balance: 3 });
+  expect(await deliverAt("2026-11-20T11:00:00.500+01:00", 4)).toBe(204);
+  expect(await deliverAt("yesterday", 5)).toBe(503);
+  expect(await readCard("card_dates")).toEqual({ balance: 3 });
+});
+
 it("still has the events after a restart", async () => {
   expect(await deliver(createEvent("evt_restart", "card_restart", 0, 7))).toBe(204);
   await worker.dispose();

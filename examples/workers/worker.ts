@@ -55,7 +55,9 @@ export default app;
 const getCard = ({ CARDS }: Env, cardId: string) =>
   CARDS.get(CARDS.idFromName(cardId));
 
-interface Fact extends Pick<WebhookEvent, "id" | "createdAt"> {
+interface Fact {
+  id: string;
+  createdAtMs: number;
   name: string;
   value: unknown;
 }
@@ -67,7 +69,9 @@ async function store(
   name: string,
   value: unknown,
 ): Promise<void> {
-  const fact: Fact = { id, createdAt, name, value };
+  const createdAtMs = Date.parse(createdAt); // as text, 10:00:00.250Z comes before 10:00:00Z
+  if (Number.isNaN(createdAtMs)) throw new Error(`createdAt of ${id} is not a date.`);
+  const fact: Fact = { id, createdAtMs, name, value };
   const init = { method: "POST", body: JSON.stringify(fact) };
   const { ok, status } = await getCard(env, cardId).fetch("https://card/", init);
   if (!ok) throw new Error(`The object of a card responded ${status}.`); // 503: the service delivers again
@@ -84,7 +88,7 @@ export class LoyaltyCard {
     this.#storage = storage;
     storage.sql.exec(`
       CREATE TABLE IF NOT EXISTS events (id TEXT PRIMARY KEY, kept_at INTEGER NOT NULL);
-      CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT, created_at TEXT NOT NULL, event_id TEXT NOT NULL)`);
+      CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT, created_at INTEGER NOT NULL, event_id TEXT NOT NULL)`);
   }
 
   /** Responds after the writes are durable: the platform delays every response until then. */
@@ -102,7 +106,7 @@ export class LoyaltyCard {
     );
   }
 
-  #store({ id, createdAt, name, value }: Fact): void {
+  #store({ id, createdAtMs, name, value }: Fact): void {
     const { sql } = this.#storage;
     const nowMs = Date.now();
     const insert = "INSERT OR IGNORE INTO events VALUES (?, ?)";
@@ -115,7 +119,7 @@ export class LoyaltyCard {
        WHERE (excluded.created_at, excluded.event_id) > (created_at, event_id)`,
       name,
       JSON.stringify(value ?? null),
-      createdAt,
+      createdAtMs,
       id,
     );
   }
