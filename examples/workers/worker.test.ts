@@ -107,7 +107,10 @@ it("stores the newest balance when events arrive concurrently and out of order",
 
 it("orders the dates of every ISO form by time, and responds 503 to a date that it cannot read", async () => {
   const deliverAt = (createdAt: string, balance: number) =>
-    deliver({ ...createEvent(`evt_d${balance}`, "card_dates", 0, balance), createdAt });
+    deliver({
+      ...createEvent(`evt_d${balance}`, "card_dates", 0, balance),
+      createdAt,
+    });
   expect(await deliverAt("2026-11-20T10:00:00Z", 1)).toBe(204);
   expect(await deliverAt("2026-11-20T10:00:00.250Z", 2)).toBe(204);
   expect(await readCard("card_dates")).toEqual({ balance: 2 });

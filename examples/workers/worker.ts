@@ -70,7 +70,8 @@ async function store(
   value: unknown,
 ): Promise<void> {
   const createdAtMs = Date.parse(createdAt); // as text, 10:00:00.250Z comes before 10:00:00Z
-  if (Number.isNaN(createdAtMs)) throw new Error(`createdAt of ${id} is not a date.`);
+  if (Number.isNaN(createdAtMs))
+    throw new Error(`createdAt of ${id} is not a date.`);
   const fact: Fact = { id, createdAtMs, name, value };
   const init = { method: "POST", body: JSON.stringify(fact) };
   const { ok, status } = await getCard(env, cardId).fetch("https://card/", init);
