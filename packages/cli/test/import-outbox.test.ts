@@ -132,7 +132,7 @@ it("resumes on a copy of its files", async () => {
     run(["import", `${list}/members.csv`, ...asking.slice(2)], { isTTY: true, ...more });
   expect((await start("list", { stdin: "n\n" })).code).toBe(3);
   cpSync(path("list"), path("copy"), { recursive: true });
-  expect([(await start("copy")).code, await countCards()]).toEqual([0, 30]);
+  expect([(await start("copy", { stdin: "y\n" })).code, await countCards()]).toEqual([0, 30]);
 });
 
 it("erases what the rows contain when each has a card", async () => {

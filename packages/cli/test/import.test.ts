@@ -245,19 +245,27 @@ describe("the question after ten rows", () => {
     expect([code, await countCards()]).toEqual([0, 15]);
   });
 
-  it("stops after a no, and the same command continues without a question", async () => {
+  it("stops after a no, and asks again, without more cards, until somebody says yes", async () => {
     const { run, countCards, readLines } = await openImportShop(toRows(15));
     const stopped = await run(asking, { stdin: "\n", isTTY: true });
     expect([stopped.code, await countCards()]).toEqual([3, 10]);
     expect(stopped.stdout).toContain("Stopped: 10 rows in");
     expect(stopped.stderr).toContain("To resume, run the same command again.\n");
     expect(readLines("members.cards.csv")).toHaveLength(10);
-    const resumed = await run(asking, { isTTY: true });
-    expect([resumed.code, await countCards(), resumed.stderr.includes("?")]).toEqual([
-      0,
-      15,
-      false,
-    ]);
+    expect((await run(asking)).stderr).toContain("There is no terminal to ask on");
+    const again = await run(asking, { stdin: "n\n", isTTY: true });
+    expect([again.code, await countCards()]).toEqual([3, 10]);
+    const resumed = await run(asking, { stdin: "y\n", isTTY: true });
+    expect(resumed.stderr).toContain("Issue the other 5? [y/N]\n");
+    expect([resumed.code, await countCards()]).toEqual([0, 15]);
+  });
+
+  it("does not ask again after a yes", async () => {
+    const { run, path, countCards } = await openImportShop(toRows(15));
+    await run(asking, { stdin: "y\n", isTTY: true });
+    writeFileSync(path("members.csv"), toCsv(toRows(30)));
+    const { code, stderr } = await run(asking, { isTTY: true });
+    expect([code, await countCards(), stderr.includes("?")]).toEqual([0, 30, false]);
   });
 
   it("stops with --yes when none of the ten rows is accepted", async () => {

@@ -63,12 +63,12 @@ export async function importFile(
   try {
     await claim(outbox, files.outbox, template);
     const { issued: issuedBefore } = await outbox.count();
-    const isFirstRun = issuedBefore === 0; // later, a person has already seen the first cards
-    const invalid = await read(run, isFirstRun);
+    const needsYes = issuedBefore <= cardsBeforeQuestion; // more cards exist only after a yes
+    const invalid = await read(run, needsYes);
     await removeOthers(outbox, template, index);
     let sentAsBefore = await addRows(outbox, template, index);
     const startedAtMs = performance.now();
-    let ending = await sendAll(run, isFirstRun);
+    let ending = await sendAll(run, needsYes);
     while (ending === "complete" && sentAsBefore.length > 0) {
       // Those that were rejected are sent as they are now, when no card can come of them any more.
       const states = await correctRows(outbox, template, sentAsBefore);
@@ -116,7 +116,7 @@ function toFiles(cwd: string, file: string, outbox: string | undefined): report.
  * @returns the invalid rows, for the file of rejected ones.
  * @throws {CommandError} for a list that the options do not allow to send.
  */
-async function read(run: Run, isFirstRun: boolean) {
+async function read(run: Run, needsYes: boolean) {
   const { context, options, list, index } = run;
   const { print } = context;
   const check = new ListCheck();
@@ -132,7 +132,7 @@ async function read(run: Run, isFirstRun: boolean) {
   if (check.valid === 0) advice.push("Correct the rows.");
   else if (invalid.length > 0 && !options.skipInvalid)
     advice.push("Correct the rows, or use --skip-invalid to import the others.");
-  if (isFirstRun && context.ask === undefined && !options.yes)
+  if (needsYes && context.ask === undefined && !options.yes)
     advice.push("There is no terminal to ask on: use --yes to import without a question.");
   if (advice.length > 0) throw new CommandError(`Nothing was sent. ${advice.join(" ")}`);
   return invalid;
@@ -162,10 +162,10 @@ async function requireSameUsers({ context, options, outbox, index }: Run): Promi
 
 /**
  * Sends until each row has a result.
- * @param isFirstRun whether a person is asked to look at the first cards.
+ * @param needsYes whether a person is asked to look at the first cards.
  * @throws the error that ended the run.
  */
-async function sendAll(run: Run, isFirstRun: boolean): Promise<report.Ending> {
+async function sendAll(run: Run, needsYes: boolean): Promise<report.Ending> {
   const { context, stopping } = run;
   const { print, terminal } = context;
   const { signal } = stopping;
@@ -175,7 +175,7 @@ async function sendAll(run: Run, isFirstRun: boolean): Promise<report.Ending> {
     stopping.abort("interrupted");
   });
   const progress = createProgress(print);
-  const isConfirmed = !isFirstRun || (await sendFirst(run, progress));
+  const isConfirmed = !needsYes || (await sendFirst(run, progress));
   if (isConfirmed) await send(run, progress, Number.POSITIVE_INFINITY);
   print.status(undefined);
   removeListener();
@@ -188,7 +188,8 @@ async function sendAll(run: Run, isFirstRun: boolean): Promise<report.Ending> {
 async function sendFirst(run: Run, progress: Progress): Promise<boolean> {
   const { context, options, outbox, stopping } = run;
   const { signal } = stopping;
-  const counts = await send(run, progress, cardsBeforeQuestion);
+  const { issued } = await outbox.count();
+  const counts = await send(run, progress, cardsBeforeQuestion - issued);
   if (counts.waiting === 0 || signal.aborted) return true;
   return report.confirm(context, outbox, { isYes: options.yes, counts, signal });
 }
