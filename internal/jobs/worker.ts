@@ -248,12 +248,10 @@ export function startWorker<Leased extends LeasedJob>(
   }
 
   async function prepareToRest(delayMs: number): Promise<Rest> {
+    if (delayMs > 0) await eraseOld(); // also while jobs run: there may always be one
     if (running.size > 0) return { delayMs };
     state.limit = 1;
-    if (delayMs > 0) {
-      await eraseOld();
-      context.onIdle?.();
-    }
+    if (delayMs > 0) context.onIdle?.();
     if (delayMs <= maxIdleMs) return { delayMs };
     const leaseDelayMs = await limits.getLeaseDelay?.();
     if (leaseDelayMs !== undefined) return { delayMs, leaseDelayMs };

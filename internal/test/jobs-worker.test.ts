@@ -433,6 +433,23 @@ describe("startWorker", () => {
     expect(batches.length).toBe(4);
   });
 
+  it("erases what is old also while a job runs, because there may always be one", async () => {
+    const work = openWork(async () => {
+      await work.clock.wait(3_000);
+      return done;
+    });
+    work.add(1);
+    let batches = 0;
+    const eraseSome = async () => {
+      batches += 1;
+      return false;
+    };
+    const worker = work.start({}, undefined, { sweep: { eraseSome } });
+    await work.clock.pass(2_000);
+    expect([work.attempts.length, work.count(), batches]).toEqual([1, { waiting: 1 }, 1]);
+    await work.clock.run(worker.stop(10_000));
+  });
+
   it("ends after `maxJobs`, and at its time", async () => {
     const work = openWork(async () => {
       await work.clock.wait(1_000);
