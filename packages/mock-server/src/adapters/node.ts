@@ -102,7 +102,7 @@ export interface MockServer {
 export async function startMockServer(options: MockServerOptions = {}): Promise<MockServer> {
   requireKnownNames("startMockServer", options, optionNames);
   checkTypes(options);
-  const { port = 0, host = "127.0.0.1", onTraffic, dataFile, ...given } = options;
+  const { port = 0, host = "127.0.0.1", onTraffic, dataFile, ...given } = omitUndefined(options);
   const { seedFile, testing, ...ownOptions } = given;
   const saved = dataFile === undefined ? undefined : await readDataFile(dataFile);
   const isSeeded = seedFile !== undefined && saved === undefined;
@@ -145,6 +145,10 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
     throw error;
   }
 }
+
+/** An option that is undefined would replace the default clock, or a member of the seed file. */
+const omitUndefined = (options: MockServerOptions): MockServerOptions =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 
 const createTimeouts = (requestTimeoutMs = 30_000) => ({
   requestTimeout: requestTimeoutMs,

@@ -231,6 +231,19 @@ describe("on a port", () => {
     });
   });
 
+  it("ignores options that are undefined", async () => {
+    const seedFile = temporaryFile(
+      JSON.stringify({ templates: [{ id: "tpl_seed", name: "Seed" }] }),
+    );
+    const { service } = await openServer({
+      seedFile,
+      clock: undefined,
+      templates: undefined,
+    } as never);
+    expect(await service.clock.advance("1h").catch((error) => error)).toEqual([]);
+    expect(service.templateId).toBe("tpl_seed");
+  });
+
   it("reports requests and delivery attempts as data, without queries", async () => {
     const events: TrafficEvent[] = [];
     const url = await listen(
