@@ -326,6 +326,12 @@ describe("a 422 of the service", () => {
     expect(readText(error)).toBe("The service responded 422 to issueCard: /customer/phone.");
   });
 
+  it("says that the detail has the reason when no field is named", async () => {
+    expect(readText(await getRejectionOf422({ detail: "The form has expired." }))).toBe(
+      "The service responded 422 to issueCard: the detail of the response says what to correct.",
+    );
+  });
+
   it("keeps at most 50 fields, and names at most 10 in the message", async () => {
     const errors = Array.from({ length: 5_000 }, (_, index) => ({
       pointer: `/fieldValues/f${index}`,

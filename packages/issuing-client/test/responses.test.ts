@@ -85,6 +85,17 @@ describe.each(Object.entries(calls))("%s", (_name, call) => {
   );
 });
 
+it.each([
+  "application/json",
+  "application/json; charset=utf-8",
+  'application/json;charset = "UTF-8"',
+  "application/json ;  charset=utf8",
+])("reads letters that are not ASCII when the type is %s", async (type) => {
+  const value = { ...card, customerId: "\u017b" };
+  const encoded = body(new TextEncoder().encode(JSON.stringify(value)), type);
+  expect(await scripted([encoded]).client.getCard("card_1")).toEqual(value);
+});
+
 it("reads JSON after a byte order mark, which other programs write", async () => {
   const text = `\ufeff${JSON.stringify(card)}`;
   const { client } = scripted([body(new TextEncoder().encode(text), "application/json")]);
@@ -240,6 +251,7 @@ const refusedCards: [name: string, body: unknown, message: RegExp, cardId: strin
     invalidUrl,
     "card_1",
   ],
+  ["has another scheme", { ...card, publicUrl: "ftp://cards.test/1" }, invalidUrl, "card_1"],
   ["has no host in its publicUrl", { ...card, publicUrl: "https://" }, invalidUrl, "card_1"],
   [
     "has no port in its publicUrl, and no balance",
@@ -362,6 +374,11 @@ it("removes members of an operation that have another type, except id and type",
   const items = [{ id: "op_1", type: "purchase", ...other, shop: null }];
   const [operation] = await clientFor({ items }).listOperations("card_1");
   expect(operation).toEqual({ id: "op_1", type: "purchase", shop: null });
+});
+
+it.each(["items", "operations", "data", "results"])("finds the list in %s", async (name) => {
+  const list = [{ id: "op_1", type: "purchase" }];
+  expect(await clientFor({ [name]: list }).listOperations("card_1")).toEqual(list);
 });
 
 it("returns the id of an operation as text, also when it is a number", async () => {
