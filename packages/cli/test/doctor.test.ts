@@ -189,6 +189,24 @@ describe("doctor", () => {
       },
     ],
     [
+      "responds 429 to requests with the key",
+      ({ hasKey }) => (hasKey ? 429 : 401),
+      "access",
+      { status: "failed", detail: "not checked: the service responded 429" },
+    ],
+    [
+      "responds 503 for the template",
+      ({ path, hasKey }) => (!hasKey ? 401 : path.includes("tpl_bakery") ? 503 : 404),
+      "template",
+      { status: "failed", detail: "not checked: the service responded 503" },
+    ],
+    [
+      "responds 429 for an unknown template",
+      ({ path, hasKey }) => (!hasKey ? 401 : path.includes("templates/doctor-") ? 429 : 422),
+      "template",
+      { status: "failed", detail: "not checked: the service responded 429" },
+    ],
+    [
       "responds the same with and without the key",
       () => 404,
       "access",

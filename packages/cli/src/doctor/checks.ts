@@ -273,14 +273,20 @@ async function checkAccess(client: IssuingClient, statusWithoutKey: number): Pro
     );
     return { ...result, exitCode: exitCodes.keyRefused };
   }
-  if (status >= 500)
-    return failed(`not checked: the service responded ${status}`, "Run doctor again later.");
+  const unavailable = recognizeUnavailable(status);
+  if (unavailable !== undefined) return unavailable;
   if (statusWithoutKey !== status) return passed("the key is accepted");
   return warning(
     `not checked: the service responds ${status} with and without the key`,
     "Run `loyalty-cards card ID` with the id of a card that exists.",
   );
 }
+
+/** @returns the failure for a status that says nothing about the key or the template. */
+const recognizeUnavailable = (status: number) =>
+  status === 429 || status >= 500
+    ? failed(`not checked: the service responded ${status}`, "Run doctor again later.")
+    : undefined;
 
 /**
  * The specification promises a 422 for a malformed phone or email ([spec
@@ -326,6 +332,8 @@ async function checkTemplate(
     );
   if (status === 401 || status === 403)
     return failed(`the key may not issue cards (${status})`, "Use a Website or Full key.");
+  const unavailable = recognizeUnavailable(status) ?? recognizeUnavailable(unknown);
+  if (unavailable !== undefined) return unavailable;
   return status === unknown
     ? warning(
         `the service responds ${status} for an unknown template too`,
