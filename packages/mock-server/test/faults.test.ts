@@ -393,10 +393,18 @@ describe("an invalid fault", () => {
     expect(await readFaulty(fault as FaultInput)).toMatchObject([502, expect.any(String)]);
   });
 
-  it.each([200, 404, 502] as const)("accepts an HTML page with status %i", async (status) => {
-    expect(await readFaulty({ phase, kind: "html", status })).toEqual([
-      status,
-      expect.stringContaining("<h1>"),
-    ]);
-  });
+  it.each([
+    [200, "OK"],
+    [404, "Not Found"],
+    [502, "Bad Gateway"],
+    [503, "Service Unavailable"],
+  ] as const)(
+    "accepts an HTML page with status %i, whose heading is its title",
+    async (status, title) => {
+      expect(await readFaulty({ phase, kind: "html", status })).toEqual([
+        status,
+        expect.stringContaining(`<h1>${status} ${title}</h1>`),
+      ]);
+    },
+  );
 });

@@ -6,7 +6,7 @@ import type { Domain } from "../domain/context.ts";
 import { createProblem } from "../domain/problem.ts";
 import { type FaultTarget, type RequestFault, takeRequestFault } from "../faults/rules.ts";
 import { type Call, type Middleware, respond } from "./app.ts";
-import { problemReply, type Reply } from "./reply.ts";
+import { problemReply, type Reply, titles } from "./reply.ts";
 
 /** A fault that changes the reply. One of latency only delays it. */
 type ReplyFault = Exclude<RequestFault, { kind: "latency" }>;
@@ -86,7 +86,7 @@ function applyFault(fault: ReplyFault, reply: Reply): Reply {
 
 function createGatewayPage(status: number): Reply {
   const title = `<title>${status}</title>`;
-  const heading = `<h1>${status} Bad Gateway</h1>`;
+  const heading = `<h1>${status} ${titles[status]}</h1>`;
   return {
     status,
     headers: { "content-type": "text/html; charset=utf-8" },

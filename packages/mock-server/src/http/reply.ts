@@ -32,7 +32,9 @@ export const emptyReply = (status: number, headers: Reply["headers"] = {}): Repl
   body: null,
 });
 
-const titles: Readonly<Record<number, string>> = {
+/** Of problem details, and of the HTML page of an injected fault, which may have the status 200. */
+export const titles: Readonly<Record<number, string>> = {
+  200: "OK",
   400: "Bad Request",
   401: "Unauthorized",
   403: "Forbidden",
