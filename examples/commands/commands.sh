@@ -33,7 +33,7 @@ npm run --silent first-card
 # #endregion
 
 # #region env
-cat > .env <<END
+cat >> .env <<END
 LOYALTY_URL=http://127.0.0.1:4010
 LOYALTY_API_KEY=mock_website_key
 LOYALTY_TEMPLATE_ID=tpl_mock
