@@ -137,6 +137,13 @@ describe("reading NDJSON", () => {
     expect(records[0]?.locate("name")).toEqual({ line: 1, character: 11 });
   });
 
+  it("locates a value by its key, and the whole record at its start", async () => {
+    const text = String.raw`{"note":"phone","":"","say \"":"","phone" : "", "imi\u0119":"A"}`;
+    const [record] = (await readAll(text)).records;
+    const names = ["note", "", 'say "', "phone", "imię", undefined, "email"];
+    expect(names.map((name) => record?.locate(name).character)).toEqual([2, 17, 23, 35, 49, 1, 1]);
+  });
+
   it("is refused when its first line is no object, as in indented JSON", async () => {
     expect(await readError('{\n  "id": 1\n}\n')).toBe(
       "members.csv line 1 is not a JSON object: write one object per line.",

@@ -177,10 +177,7 @@ async function* readNdjson(texts: AsyncIterable<string>, name: string): Records 
 }
 
 function parseLine(text: string, line: number): ListRecord {
-  const locate = (columnName = "") => {
-    const at = text.indexOf(JSON.stringify(columnName));
-    return { line, character: Math.max(0, at) + 1 };
-  };
+  const locate = (columnName?: string) => ({ line, character: findKey(text, columnName) + 1 });
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -189,4 +186,12 @@ function parseLine(text: string, line: number): ListRecord {
     return { line, locate, values: new Map(Object.entries(value)) };
   const malformed = "is not a JSON object: write one object per line";
   return { line, locate, values: new Map(), malformed };
+}
+
+/** @returns where the key of a member begins in the text of an object; 0 when there is none. */
+function findKey(text: string, name: string | undefined): number {
+  if (name === undefined) return 0;
+  for (const { 0: string, 1: colon, index } of text.matchAll(/"(?:[^"\\]|\\.)*"(?=(\s*:)?)/g))
+    if (colon !== undefined && JSON.parse(string) === name) return index;
+  return 0;
 }
