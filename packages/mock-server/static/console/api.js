@@ -59,8 +59,10 @@ async function send(method, path, body = undefined, headers = {}, signal = undef
   });
   const text = await response.text();
   const content = text === "" ? undefined : JSON.parse(text);
-  if (!response.ok) throw new ServiceError({ ...content, status: response.status });
-  return content;
+  if (response.ok) return content;
+  const { status } = response;
+  const title = `The service responded ${status}.`; // Node responds 431 without a body
+  throw new ServiceError({ title, ...content, status });
 }
 
 const pauseMs = 150;

@@ -25,7 +25,8 @@ export function Cards({ id }) {
   const templates = useReading(() => get("templates"))?.items;
   useReturnedFocus(id);
   if (id !== "") return <Card id={id} key={id} />;
-  if (cards?.items === undefined || templates === undefined) return null;
+  if (cards?.error) return <p class="note">{cards.error}</p>;
+  if (cards === undefined || templates === undefined) return null;
   // The address keeps the words of the search, so that the list has them when the card is closed.
   const toAddress = (cardId) => address(["cards", cardId], readAddress().parameters);
   const { items, total, words } = cards;

@@ -47,7 +47,7 @@ export function TrafficView() {
   useReturnedFocus(open);
   if (list === undefined) return null;
   const { items = [], total = 0, error } = list;
-  if (total === 0 && !list.isFiltered) return <FirstSteps />;
+  if (total === 0 && !list.isFiltered && error === undefined) return <FirstSteps />;
   const newest = items
     .map(({ position }) => position)
     .sort()

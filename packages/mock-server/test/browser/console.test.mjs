@@ -466,6 +466,18 @@ it("has filters, search and the open entry in the address, so that a reload and 
   cleanly();
 });
 
+it("says that a search was refused, because its text is too long for a request", async (test) => {
+  const { shop, page, text, texts } = await openConsole(test);
+  await shop.issue({ name: "Anna" });
+  await texts(".traffic .row", 1);
+  for (const view of ["", "cards"]) {
+    await page.goto(`${shop.baseUrl}/console#/${view}?query=${"a".repeat(16 * 1024)}`);
+    await page.reload();
+    await text("The service responded 431.");
+    await texts("[aria-label='First steps']", 0);
+  }
+});
+
 it("has one choice at a time, and shows what is open among the problems until another is opened", async (test) => {
   let status = 500;
   const url = await openReceiver(test, () => status);
