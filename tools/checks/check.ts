@@ -105,20 +105,26 @@ async function run([name, command, linuxOnly]: Gate): Promise<boolean> {
 
 /**
  * Runs the gates of a stage.
- * @returns how many failed.
+ * @returns the names of those that failed.
  */
-async function runStage(gates: readonly Gate[]): Promise<number> {
+async function runStage(gates: readonly Gate[]): Promise<string[]> {
   const waiting = gates.values();
-  let failures = 0;
+  const failed: string[] = [];
   async function runNext(): Promise<void> {
-    for (const gate of waiting) if (!(await run(gate))) failures++;
+    for (const gate of waiting) if (!(await run(gate))) failed.push(gate[0]);
   }
   await Promise.all([runNext(), runNext()]);
-  return failures;
+  return failed;
 }
 
-let failures = 0;
-for (const stage of stages) failures += await runStage(stage);
+const failed: string[] = [];
+for (const stage of stages) {
+  failed.push(...(await runStage(stage)));
+  if (failed.includes("build")) {
+    console.log("The other stages did not run: they would test an earlier build.");
+    break;
+  }
+}
 if (!releaseTarballs) rmSync(tarballs, { recursive: true });
-if (failures > 0) console.log(`${failures} gates failed`);
-process.exitCode = failures > 0 ? 1 : 0;
+if (failed.length > 0) console.log(`${failed.length} gates failed`);
+process.exitCode = failed.length > 0 ? 1 : 0;
