@@ -198,6 +198,21 @@ describe("import", () => {
     expect(requests).toHaveLength(2);
   });
 
+  it("finds the user of a card in a row with too many values", async () => {
+    const { run, path, requests, readLines } = await openImportShop(toRows(3));
+    await run();
+    writeFileSync(path("members.csv"), toCsv(toRows(4).with(1, `2 ,${toPhone(1)},Eva,more`)));
+    requests.length = 0;
+    const { code, stderr } = await run([...asking, "--skip-invalid"], {
+      isTTY: true,
+      stdin: "y\n",
+    });
+    expect([code, requests.length, stderr.includes("user ids")]).toEqual([1, 1, false]);
+    expect(readLines("members.rejected.csv")).toEqual([
+      "3,2 ,malformed-record,the row has more values than the header,",
+    ]);
+  });
+
   it("reads the list from stdin, and writes beside the outbox", async () => {
     const { run, readLines, countCards, requests } = await openImportShop(toRows(0));
     const line = ["import", "-", ...command.slice(2)];

@@ -23,7 +23,7 @@ export const findDuplicates = (keys: readonly ListKey[], index: ListIndex) =>
   });
 
 export function toKeys(
-  { userId, phone, email }: Identity,
+  { userId, phone, email }: Partial<Identity>,
   { allowSamePerson }: MappingOptions,
 ): readonly ListKey[] {
   const keys: ListKey[] = [];

@@ -25,6 +25,9 @@ export function readRow(
   const malformed = record.malformed ?? findRepeatedHeader(row);
   if (malformed !== undefined) {
     row.addProblem({ code: "malformed-record", message: malformed });
+    // A user who has a card is still in the list.
+    const userId = toText(row.getValue("userId")).trim();
+    index.addRow(toKeys({ userId }, options), row.line, false);
     return toInvalid(row);
   }
   const identity = readIdentity(row);
