@@ -3,6 +3,7 @@
  * are one customer of the service (spec 4.1).
  */
 import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
+import { CommandError } from "../command-error.ts";
 import type { Identity } from "./identity.ts";
 import type { MappingOptions, Target } from "./mapping.ts";
 import type { ImportRow } from "./row.ts";
@@ -64,7 +65,7 @@ export function createIndex() {
   return {
     /** Adds the values of a row that no earlier row has. */
     addRow(keys: readonly ListKey[], line: number, isValid: boolean): void {
-      for (const [, key] of keys) insert.run(key, line, Number(isValid));
+      for (const [, key] of keys) writeIndex(() => insert.run(key, line, Number(isValid)));
     },
     /** @returns the first line that has a value. */
     findLine: (key: string) => find(key)?.line,
@@ -75,7 +76,7 @@ export function createIndex() {
       return row?.is_valid ? row.line : undefined;
     },
     /** Stores a valid row until the whole list is known. */
-    store: (row: ImportRow) => insertRow.run(JSON.stringify(row)),
+    store: (row: ImportRow) => writeIndex(() => insertRow.run(JSON.stringify(row))),
     /** @returns the stored rows, in batches. */
     *readBatches(size: number): Generator<ImportRow[], void> {
       let lastId: number | undefined = 0;
@@ -87,4 +88,15 @@ export function createIndex() {
     },
     close: () => database.close(),
   };
+}
+
+/** @throws {CommandError} when the temporary file cannot be written, such as on a full disk. */
+function writeIndex(write: () => unknown): void {
+  try {
+    write();
+  } catch (error) {
+    throw new CommandError(`The temporary folder cannot be used: ${(error as Error).message}`, {
+      fix: "Set SQLITE_TMPDIR (Windows: TMP) to a folder with more space.",
+    });
+  }
 }

@@ -103,6 +103,18 @@ it.skipIf(isWindows)(
   },
 );
 
+it.skipIf(isWindows).each([
+  ["import", command],
+  ["import check", ["import", "check", "members.csv", "--privacy", "1"]],
+])("ends %s with 2 when the temporary folder becomes full", async (_, line) => {
+  const { start, requests } = await openShopWithRows(60_000);
+  const { code, stderr } = await start(line, { before: "trap '' XFSZ; ulimit -f 700;" }).exit;
+  expect([code, requests]).toEqual([2, []]);
+  expect(stderr).toMatch(
+    /\nloyalty-cards: The temporary folder cannot be used: .+\. Set SQLITE_TMPDIR \(Windows: TMP\) to a folder with more space\.\n$/,
+  );
+});
+
 it("goes on when nobody reads its messages", async () => {
   const { start, countCards } = await openShopWithRows(30);
   const { child, exit } = start();
