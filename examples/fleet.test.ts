@@ -1,8 +1,11 @@
 /** The fleet of the example on Fastify against the mock service: a new secret during deliveries, each event once, the end of an old secret, and its commands. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { connect, createServer } from "node:net";
+import { pipeline } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { type MockService, manualClock } from "@loyalty-cards/mock-server";
+import { freePort } from "@loyalty-cards/testing/free-port";
 import { hasPgBoss, ownSchema } from "@loyalty-cards/testing/servers";
 import { signWebhook } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -24,6 +27,7 @@ describe.skipIf(!(await hasPgBoss()))("the fleet with pg-boss", () => {
   const fleet = ownSchema();
   const rotation = ownSchema();
   const command = ownSchema();
+  const away = ownSchema();
   const ending = ownSchema();
 
   /** The receivers of several processes, here in one. */
@@ -178,6 +182,42 @@ describe.skipIf(!(await hasPgBoss()))("the fleet with pg-boss", () => {
     const members = async () =>
       (await pool.query("SELECT card, balance FROM members")).rows;
     await expect.poll(members).toEqual([{ card, balance: 1 }]);
+  }, 60_000);
+
+  it("starts its processes again until PostgreSQL is reachable", async () => {
+    const { setEnvironment } = await openService();
+    setEnvironment();
+    const port = await freePort();
+    const database = new URL(away.url);
+    const postgres = {
+      host: database.hostname,
+      port: Number(database.port || 5432),
+    };
+    database.host = `127.0.0.1:${port}`;
+    const env = {
+      ...process.env,
+      DATABASE_URL: database.href,
+      DATABASE_SCHEMA: away.schema,
+      PORT: "0",
+    };
+    const shop = spawn(process.execPath, [...fromSource, "fleet.ts"], { cwd, env });
+    const ended = once(shop, "exit");
+    let logged = "";
+    shop.stderr.on("data", (chunk) => {
+      logged += chunk;
+    });
+    const countFailures = () => logged.split("connect ECONNREFUSED").length - 1;
+    await expect.poll(countFailures).toBeGreaterThan(2); // one of them was started again
+    const proxy = createServer((client) => {
+      const server = connect(postgres);
+      pipeline(client, server, client, () => {}); // a process ends at the end of the test
+    }).listen(port, "127.0.0.1");
+    onTestFinished(async () => {
+      shop.kill("SIGTERM");
+      await ended;
+      proxy.close();
+    });
+    await findLine(shop, /receiving on (\S+)/);
   }, 60_000);
 
   it("shows and logs nothing of a database error but its code, and ends the running requests at Ctrl-C", async () => {

@@ -5,6 +5,10 @@ import { openReceiver } from "./receiver.ts";
 import { addSignUp } from "./sign-up.ts";
 
 const { DATABASE_URL, DATABASE_SCHEMA, LOYALTY_TEMPLATE_ID, PORT } = process.env;
+if (!LOYALTY_TEMPLATE_ID) throw new Error("Set LOYALTY_TEMPLATE_ID.");
+
+/** Codes of wrong settings and of a port that is taken: starting again does not help. */
+const finalCodes = ["configuration", "EADDRINUSE"];
 
 if (cluster.isPrimary) {
   let isStopping = false;
@@ -23,7 +27,6 @@ if (cluster.isPrimary) {
 } else {
   let isClosing = false;
   try {
-    if (!LOYALTY_TEMPLATE_ID) throw new Error("Set LOYALTY_TEMPLATE_ID.");
     const { app, pool, close } = await openReceiver({
       databaseUrl:
         DATABASE_URL ?? "postgres://postgres:postgres@127.0.0.1:5432/postgres",
@@ -42,7 +45,9 @@ if (cluster.isPrimary) {
   } catch (error) {
     if (!isClosing) {
       console.error(error);
-      process.exit(2); // wrong settings, or the port is taken: starting again does not help
+      const { code = "" } = error as { code?: string };
+      if (finalCodes.includes(code)) process.exit(2);
+      setTimeout(() => process.exit(1), 1_000); // PostgreSQL may be reachable later
     }
   }
 }
