@@ -65,10 +65,10 @@ export function createIndex() {
   return {
     /** Adds the values of a row that no earlier row has. */
     addRow(keys: readonly ListKey[], line: number, isValid: boolean): void {
-      for (const [, key] of keys) writeIndex(() => insert.run(key, line, Number(isValid)));
+      for (const [, key] of keys) useIndex(() => insert.run(key, line, Number(isValid)));
     },
     /** @returns the first line that has a value. */
-    findLine: (key: string) => find(key)?.line,
+    findLine: (key: string) => useIndex(() => find(key)?.line),
     hasUser: (userId: string) => find(toUserKey(userId)) !== undefined,
     /** @returns the line of the user's row if it is valid. */
     findValidRow(userId: string): number | undefined {
@@ -76,7 +76,7 @@ export function createIndex() {
       return row?.is_valid ? row.line : undefined;
     },
     /** Stores a valid row until the whole list is known. */
-    store: (row: ImportRow) => writeIndex(() => insertRow.run(JSON.stringify(row))),
+    store: (row: ImportRow) => useIndex(() => insertRow.run(JSON.stringify(row))),
     /** @returns the stored rows, in batches. */
     *readBatches(size: number): Generator<ImportRow[], void> {
       let lastId: number | undefined = 0;
@@ -90,10 +90,13 @@ export function createIndex() {
   };
 }
 
-/** @throws {CommandError} when the temporary file cannot be written, such as on a full disk. */
-function writeIndex(write: () => unknown): void {
+/**
+ * SQLite can also write its temporary file when it reads, because it needs the memory.
+ * @throws {CommandError} when the file cannot be used, such as on a full disk.
+ */
+function useIndex<Result>(use: () => Result): Result {
   try {
-    write();
+    return use();
   } catch (error) {
     throw new CommandError(`The temporary folder cannot be used: ${(error as Error).message}`, {
       fix: "Set SQLITE_TMPDIR (Windows: TMP) to a folder with more space.",
