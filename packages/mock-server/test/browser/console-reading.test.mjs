@@ -183,6 +183,28 @@ it("shows one message at a time below the page, with the endpoint, for six secon
   cleanly();
 });
 
+it("says of an action only what it caused, also when an event before the newest fifty is retried meanwhile", async (test) => {
+  let status = 500;
+  const url = await openReceiver(test, () => status);
+  const { shop, page, press, first } = await openConsole(test);
+  await shop.control("POST", "webhooks/endpoints", { url, events: ["balance.changed"] });
+  const { id } = await shop.issue({ name: "Anna" });
+  const purchase = () => shop.control("POST", `cards/${id}/purchase`, { points: 1 });
+  await purchase();
+  await first(".traffic .row", /500 → balance.changed/);
+  status = 204;
+  for (let count = 0; count < 50; count += 1) await purchase();
+  await page.goto(`${shop.baseUrl}/console#/cards/${id}`);
+  await page.setRequestInterception(true);
+  page.on("request", async (request) => {
+    if (request.method() === "POST") await shop.control("POST", "clock/advance-to-next-delivery");
+    await request.continue();
+  });
+  await press("Record"); // the form suggests ten points
+  const [message] = await first(".message", /→/);
+  assert.match(message, /^✓ Recorded: \+10 points\. balance\.changed → 204 at \S+ open/);
+});
+
 it("says equal results once, shows each in one line that begins with the reason, and says them no longer after the next action or on another page", async (test) => {
   const { shop, page, press, text, texts, first, view, cleanly } = await openConsole(test);
   await shop.control("PUT", "clock", { mode: "manual" }); // all attempts are due together
