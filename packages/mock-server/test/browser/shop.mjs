@@ -186,7 +186,8 @@ export function useBrowser() {
     const { page, seen } = await openPage(browser, shop.baseUrl, options);
     test.onTestFinished(() => page.close());
     await page.goto(`${shop.baseUrl}/console${address}`);
-    await page.bringToFront(); // only the front page receives key presses
+    await page.bringToFront(); // only the front page receives key presses, when it has the focus
+    await page.waitForFunction(() => document.hasFocus());
     const setClipboard = (permissions) =>
       browser.defaultBrowserContext().overridePermissions(shop.baseUrl, permissions);
     const press = (name) => page.locator(`::-p-aria([name="${name}"][role="button"])`).click();
