@@ -4,13 +4,13 @@ import { toLine } from "@loyalty-cards/internal/response-text";
 import { useState } from "preact/hooks";
 import { address, addressWith, control, get, sayResponses } from "./api.js";
 import { Purchases } from "./card.jsx";
+import { formatUntil } from "./duration.js";
 import {
   bearer,
   countEarlier,
   describeAttempt,
   formatDayTime,
   formatTime,
-  formatUntil,
   getMark,
   indent,
   isDelivered,

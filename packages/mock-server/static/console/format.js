@@ -1,5 +1,4 @@
 /** Times, names, attempts and requests as text. */
-import { formatDuration } from "@loyalty-cards/internal/format";
 
 /** @type {Intl.DateTimeFormatOptions} */
 const time = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
@@ -11,22 +10,6 @@ export const formatTime = (iso) => timeFormat.format(new Date(iso));
 export const formatMinute = (iso) => formatTime(iso).slice(0, 5);
 export const formatDay = (iso) => dayFormat.format(new Date(iso));
 export const formatDayTime = (iso) => `${formatDay(iso)} ${formatTime(iso)}`;
-
-/** Shorter, for a phone: no seconds from a minute on, and only hours from ten hours on. */
-function formatShort(ms) {
-  const minutes = Math.round(ms / 60_000);
-  if (minutes >= 600) return `${Math.round(minutes / 60)} h`;
-  return formatDuration(ms < 60_000 ? ms : minutes * 60_000);
-}
-
-/** The time until a moment, on the service's clock. */
-export const formatUntil = (iso, now) => formatShort(Date.parse(iso) - Date.parse(now));
-
-/** "6 h ahead" of real time; the browser's clock may differ by some seconds from the machine's. */
-export function formatAhead(iso) {
-  const ms = Date.parse(iso) - Date.now();
-  return ms < 30_000 ? "" : `${formatShort(ms)} ahead`;
-}
 
 export const formatWallet = (wallet) => wallet.slice(0, 1).toUpperCase() + wallet.slice(1);
 

@@ -2,13 +2,13 @@
 import { formatAddress } from "@loyalty-cards/internal/hostnames";
 import { toLine } from "@loyalty-cards/internal/response-text";
 import { address, get } from "./api.js";
+import { formatUntil } from "./duration.js";
 import {
   countEarlier,
   describeAttempt,
   formatDay,
   formatMinute,
   formatTime,
-  formatUntil,
   getMark,
   isDelivered,
 } from "./format.js";

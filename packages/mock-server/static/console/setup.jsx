@@ -6,7 +6,8 @@ import { formatAddress } from "@loyalty-cards/internal/hostnames";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { control, get, sayResponses } from "./api.js";
 import { IssueForm, inventMember } from "./cards.jsx";
-import { formatAhead, toCurl } from "./format.js";
+import { formatAhead } from "./duration.js";
+import { toCurl } from "./format.js";
 import { Button, Copy, Form, NoWebsiteKey, Pre, useReading, useService } from "./service.jsx";
 
 async function readSetup() {
