@@ -43,10 +43,7 @@ describe.each([
     expect(stderr).toBe("");
     expect(sent).toBeGreaterThanOrEqual(responses);
     // The run is worth something: calls succeeded, and failed in many ways.
-    // Of 300 responses about five are cards: a few runs in a hundred would have none.
-    const { "a card": cards = 0, "a result": results = 0 } = ends;
-    expect(cards + results).toBeGreaterThan(0);
-    if (responses > 1_000) expect(cards).toBeGreaterThan(0);
+    expect(ends["a card"]).toBeGreaterThan(0);
     expect(Object.keys(ends).length).toBeGreaterThan(5);
   });
 });
