@@ -23,7 +23,7 @@ const mockServerLayers = [
   ["http"], // the API: its middleware and handlers; replies
   ["control", "pages"], // the control API under /_mock; card page, console, API reference
   ["service.ts"], // the public object
-  ["index.ts", "adapters", "doctor"], // MSW, Node, the command; the doctor needs nothing of the service
+  ["index.ts", "adapters", "receiver-check"], // MSW, Node, the command; the check needs nothing of the service
 ].map((names) => names.map((name) => `packages/mock-server/src/${name}`));
 
 const toFolderPattern = (paths: readonly string[]) => `^(${paths.join("|")})(/|$)`;

@@ -12,7 +12,7 @@ import type { OutboxContext, OutboxDatabase, Recorded } from "./context.ts";
 import { toRef, toRequest } from "./job.ts";
 import { isOptionWrong, type OutboxOutcome } from "./outcomes.ts";
 import { recordEnd } from "./record.ts";
-import { type CallFailure, judge, toFailure, type Verdict } from "./verdict.ts";
+import { type AttemptVerdict, type CallFailure, judge, toFailure } from "./verdict.ts";
 
 /** A lease lasts this much longer than its attempt, so that the result can be committed. */
 const leaseMarginMs = 30_000;
@@ -164,7 +164,7 @@ function getAgeMs({ leasedHere }: OwnLease, clock: Clock): number {
 
 function toOutboxOutcome(
   job: OwnLease,
-  end: Verdict,
+  end: AttemptVerdict,
   { thrown, lagMs }: { thrown: unknown; lagMs: number },
 ): OutboxOutcome {
   const { attempts } = job;

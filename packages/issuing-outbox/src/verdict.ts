@@ -28,7 +28,7 @@ export const maxRunningMs = 10 * 60_000;
 export const backoff = { initialDelayMs: 1_000, maxDelayMs: 15 * 60_000 };
 
 /** How an attempt ended, in the words of the outbox. */
-export type Verdict = End &
+export type AttemptVerdict = End &
   (
     | { state: "issued"; result: StoredCard }
     /** Tried again. */
@@ -143,7 +143,7 @@ export function judge(
   sent: Result<Pick<Card, "id" | "publicUrl">, CallFailure>,
   facts: AttemptFacts,
   random: () => number,
-): Verdict {
+): AttemptVerdict {
   if (sent.failure === undefined) {
     const { id, publicUrl } = sent.value;
     return isStorable(id, 255) && isStorable(publicUrl, 2_000)
@@ -175,7 +175,7 @@ function getMeaning(failure: CallFailure, facts: AttemptFacts): Meaning {
   return typeof rule === "function" ? rule(failure, facts) : rule;
 }
 
-const toIssued = (result: StoredCard): Verdict => ({
+const toIssued = (result: StoredCard): AttemptVerdict => ({
   state: "issued",
   effect: "unchanged",
   result,
@@ -188,7 +188,7 @@ function toWaiting(
   meaning: "conflict" | "works" | "fails" | "silent",
   { job }: AttemptFacts,
   random: () => number,
-): Verdict {
+): AttemptVerdict {
   const { retryAfterMs, entryError } = failure;
   const backoffMs = getBackoffMs(job.attempts, backoff, random);
   const requestedMs = Math.min(retryAfterMs ?? 0, backoff.maxDelayMs);

@@ -1,7 +1,7 @@
 /** What the end of an attempt means, case by case. */
 import { IssuingError } from "@loyalty-cards/issuing-client";
 import { describe, expect, it } from "vitest";
-import { type AttemptFacts, judge, toFailure, type Verdict } from "../src/verdict.ts";
+import { type AttemptFacts, type AttemptVerdict, judge, toFailure } from "../src/verdict.ts";
 
 const minuteMs = 60_000;
 const nowMs = Date.UTC(2026, 2, 1);
@@ -29,7 +29,7 @@ function judgeError(
   error: unknown,
   column: Column = "first",
   { isVisitor = false, attempts = 1, random = () => 1 } = {},
-): Verdict {
+): AttemptVerdict {
   const job = { ...jobs[column], leasedAtMs: nowMs, attempts };
   return judge({ failure: toFailure(error) }, { job, isVisitor }, random);
 }
@@ -40,7 +40,7 @@ const effects = { "ruled-out": ["no effect"], uncertain: [], unchanged: ["of an 
  * A verdict in words: the state, what it says of the service, and whether a card may come of this
  * attempt.
  */
-function format({ state, topicResult, effect }: Verdict): string {
+function format({ state, topicResult, effect }: AttemptVerdict): string {
   const words = [state as string];
   if (topicResult === "works") words.push("works");
   if (typeof topicResult === "object") words.push(`fails with ${topicResult.reason}`);

@@ -64,7 +64,7 @@ interface Reception {
 }
 
 /** The response to a delivery, and what is reported of it. */
-interface Ending {
+interface ReportedResponse {
   response: ReceiverResponse;
   end: HandlingOutcome | RefusalOutcome;
 }
@@ -136,7 +136,7 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
       hasTimedOut: false,
     };
     return new Promise((resolve) => {
-      const respond = ({ value, failure }: Result<Ending, Refusal>) => {
+      const respond = ({ value, failure }: Result<ReportedResponse, Refusal>) => {
         const { response, end } = value ?? refuse(failure);
         const { status } = response;
         const durationMs = performance.now() - startedMs;
@@ -149,7 +149,7 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
         const reason = new Error("The receiver responded because of its timeout.");
         reception.controller.abort(withSafeMessage(reason));
       }, timeoutMs);
-      const complete = (result: Result<Ending, Refusal>) => {
+      const complete = (result: Result<ReportedResponse, Refusal>) => {
         clearTimeout(timer);
         if (reception.hasTimedOut) completeLate(result);
         else respond(result);
@@ -165,7 +165,7 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
     head: RequestHead,
     reader: BodyReader,
     reception: Reception,
-  ): Promise<Result<Ending, Refusal>> {
+  ): Promise<Result<ReportedResponse, Refusal>> {
     const request = checkRequest(head, settings);
     if (request.failure !== undefined) return request;
     const { nowMs, signature, limits } = request.value;
@@ -188,7 +188,7 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
   }
 
   /** Accepts the delivery with 204. After 503 the service delivers again. */
-  function endHandling(verified: VerifiedDelivery, end: HandlingOutcome): Ending {
+  function endHandling(verified: VerifiedDelivery, end: HandlingOutcome): ReportedResponse {
     const { event } = verified;
     if ("error" in end) reporter.logHandlerError(event, end.error, deliversAgain);
     if (end.outcome === "failed" || end.outcome === "in-progress")
@@ -212,7 +212,7 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
     }
   }
 
-  function endByTimeout(stage: Stage): Result<Ending, Refusal> {
+  function endByTimeout(stage: Stage): Result<ReportedResponse, Refusal> {
     switch (stage.name) {
       case "reading-body":
         return timedOut;
@@ -224,7 +224,7 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
     }
   }
 
-  function refuse(refusal: Refusal): Ending {
+  function refuse(refusal: Refusal): ReportedResponse {
     const { reason } = refusal;
     if (isMisconfiguration(reason)) reporter.logMisconfiguration({ ...refusal, reason });
     else reporter.logRejection({ ...refusal, reason });
@@ -232,13 +232,13 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
   }
 
   /** Handles an error that nothing should throw. */
-  function endByUnexpectedError(error: unknown): Ending {
+  function endByUnexpectedError(error: unknown): ReportedResponse {
     reporter.logUnexpectedError(error, deliversAgain);
     return { response: unavailable, end: { outcome: "error", error } };
   }
 
   /** Completes a delivery whose outcome the timeout has reported. */
-  function completeLate({ value, failure }: Result<Ending, Refusal>): void {
+  function completeLate({ value, failure }: Result<ReportedResponse, Refusal>): void {
     if (failure === undefined) {
       // The handler was already running at the timeout. The event is accepted now, so nobody else
       // will run `afterResponse` for it: its next delivery may be a duplicate.
@@ -252,7 +252,10 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
   return { receive, reporter };
 }
 
-const timedOut = { failure: { reason: "timeout" } } as const satisfies Result<Ending, Refusal>;
+const timedOut = { failure: { reason: "timeout" } } as const satisfies Result<
+  ReportedResponse,
+  Refusal
+>;
 
 /** What follows from the response, as the log says it. */
 const deliversAgain = "responded 503, so the service delivers again.";

@@ -48,7 +48,7 @@ export function addWebhookCommands(program: Command, cli: Cli): void {
 
   addVerifyCommand(webhook, cli);
   addSignCommand(webhook, cli);
-  addDoctorCommand(webhook, cli);
+  addReceiverCheckCommand(webhook, cli);
   addListenCommand(webhook, cli);
 }
 
@@ -81,8 +81,8 @@ function addSignCommand(webhook: Command, cli: Cli): void {
   setAction(cli, sign, async () => (await import("../webhook/verify.ts")).runSign);
 }
 
-function addDoctorCommand(webhook: Command, cli: Cli): void {
-  const doctor = webhook
+function addReceiverCheckCommand(webhook: Command, cli: Cli): void {
+  const receiverCheck = webhook
     .command("doctor")
     .summary("examine a running receiver")
     .description(
@@ -93,11 +93,15 @@ function addDoctorCommand(webhook: Command, cli: Cli): void {
     .option("--verbose", "print the checks that passed too")
     .option(...tolerance);
   addExamples(
-    doctor,
+    receiverCheck,
     "loyalty-cards webhook doctor http://localhost:3000/webhooks/loyalty",
     "loyalty-cards webhook doctor --json | jq .passed",
   );
-  setAction(cli, doctor, async () => (await import("../webhook/doctor.ts")).runDoctor);
+  setAction(
+    cli,
+    receiverCheck,
+    async () => (await import("../webhook/check-receiver.ts")).runReceiverCheck,
+  );
 }
 
 function addListenCommand(webhook: Command, cli: Cli): void {

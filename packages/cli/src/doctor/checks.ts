@@ -30,7 +30,7 @@ export interface ServiceCheck extends Omit<CheckResult, "value"> {
   missing?: string;
 }
 
-type Check<Value> = () => CheckResult<Value> | Promise<CheckResult<Value>>;
+type RunCheck<Value> = () => CheckResult<Value> | Promise<CheckResult<Value>>;
 
 const passed = <Value = undefined>(detail: string, value?: Value): CheckResult<Value> => ({
   status: "passed",
@@ -51,7 +51,7 @@ export async function checkService(
   const done: ServiceCheck[] = [];
   async function run<Value>(
     name: (typeof names)[number],
-    check: Check<Value>,
+    check: RunCheck<Value>,
   ): Promise<Value | undefined> {
     const { value, ...result } = await catchFailure(check);
     done.push({ name, ...result });
@@ -78,7 +78,7 @@ export async function checkService(
 }
 
 /** The fix for an error of the client is the link to its page. */
-async function catchFailure<Value>(check: Check<Value>): Promise<CheckResult<Value>> {
+async function catchFailure<Value>(check: RunCheck<Value>): Promise<CheckResult<Value>> {
   try {
     return await check();
   } catch (error) {

@@ -165,7 +165,7 @@ async function requireSameUsers({ context, options, outbox, index }: Run): Promi
  * @param needsYes whether a person is asked to look at the first cards.
  * @throws the error that ended the run.
  */
-async function sendAll(run: Run, needsYes: boolean): Promise<report.Ending> {
+async function sendAll(run: Run, needsYes: boolean): Promise<report.ImportEnding> {
   const { context, stopping } = run;
   const { print, terminal } = context;
   const { signal } = stopping;
@@ -230,7 +230,7 @@ async function send(
 async function write(
   { context, list, files, outbox, facts, index }: Run,
   invalid: readonly string[][],
-  ending: report.Ending,
+  ending: report.ImportEnding,
   start: { startedAtMs: number; issuedBefore: number },
 ): Promise<number> {
   const { delimiter } = list;

@@ -53,7 +53,7 @@ export async function confirm(
 
 const endings = { complete: "Complete", interrupted: "Interrupted", declined: "Stopped" };
 /** How a run ended: each row has a result, Ctrl-C, or a person did not want to go on. */
-export type Ending = keyof typeof endings;
+export type ImportEnding = keyof typeof endings;
 
 /** The counts are those of all runs. */
 interface ImportResult {
@@ -66,14 +66,14 @@ interface ImportResult {
   unknown: number;
   /** Whether this run sent anything. */
   hasSent: boolean;
-  ending: Ending;
+  ending: ImportEnding;
   /** The time of this run. */
   elapsedMs: number;
   /** That of all rejected rows, if they have the same. */
   reason: string | undefined;
 }
 
-function formatEnding(ending: Ending, { rejected, unknown }: ImportResult): Part {
+function formatEnding(ending: ImportEnding, { rejected, unknown }: ImportResult): Part {
   if (ending !== "complete" || rejected + unknown === 0) return endings[ending];
   const found = rejected > 0 ? "rejected" : "unknown";
   return text`${style("red", "✗")} Finished with ${found} rows`;

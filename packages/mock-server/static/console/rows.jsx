@@ -26,7 +26,7 @@ export function Rows({ entries, open = "", toAddress }) {
     const day = days[index];
     // A row that moves up is a new one: one that Preact moves may lose its style in Chromium 138.
     const row = (
-      <Row
+      <TrafficRow
         key={entry.position}
         entry={entry}
         open={open}
@@ -72,7 +72,7 @@ const isJoined = ({ causeId }, below) =>
 /** A character for what an entry is. The filters of the list explain it. */
 export const ways = { request: "←", delivery: "→", action: "·" };
 
-function Row({ entry, open, toAddress, hasSeveral, isShared, isJoined }) {
+function TrafficRow({ entry, open, toAddress, hasSeveral, isShared, isJoined }) {
   const { id, kind, at, holder, cardId, phrase, found, warnings = [] } = entry;
   const [status, judgment] = getStatus(entry);
   const reason = kind === "delivery" && describeFailure(entry);

@@ -30,7 +30,7 @@ export interface Shop {
 /** Issues the card of user 1. */
 const issue = ({ client }: Shop) => client.issueCard(template.id, signUp, { userId: 1 });
 
-export interface Row {
+export interface ServiceRow {
   title: string;
   /** Injected before the call. */
   faults?: readonly FaultInput[];
@@ -43,7 +43,7 @@ export interface Row {
 
 const fivePurchases = [1, 2, 3, 4, 5];
 
-export const operationRows: Row[] = [
+export const operationRows: ServiceRow[] = [
   {
     title: "issueCard returns the card with its address and the values of the form",
     run: issue,
@@ -99,9 +99,9 @@ export const operationRows: Row[] = [
 
 const operations = Object.entries(operationCalls);
 
-const errorRows: Row[] = [
+const errorRows: ServiceRow[] = [
   ...operations.map(
-    ([operation, call]): Row => ({
+    ([operation, call]): ServiceRow => ({
       title: `${operation} with a wrong key ends as unauthorized`,
       run: ({ connect }) => call(connect({ apiKey: "wrong" })),
       expected: { code: "unauthorized", status: 401, outcome: "rejected", attempts: 1 },
@@ -111,7 +111,7 @@ const errorRows: Row[] = [
   ...operations
     .filter(([operation]) => operation !== "issueCard")
     .map(
-      ([operation, call]): Row => ({
+      ([operation, call]): ServiceRow => ({
         title: `${operation} of an unknown card ends as not-found`,
         run: ({ client }) => call(client),
         expected: { code: "not-found", status: 404, outcome: "rejected", attempts: 1 },
@@ -176,7 +176,7 @@ const errorRows: Row[] = [
 
 const lostResponses = ["reset", "destroy", "truncate", "hang"] as const;
 
-const retryRows: Row[] = [
+const retryRows: ServiceRow[] = [
   {
     title: "two failures before the work are retried, and one card is issued",
     faults: [{ phase: "before", kind: "status", status: 503, times: 2 }],
@@ -188,7 +188,7 @@ const retryRows: Row[] = [
     cards: 1,
   },
   ...lostResponses.map(
-    (kind): Row => ({
+    (kind): ServiceRow => ({
       title: `a response lost by ${kind} is asked for again, and one card is issued`,
       faults: [{ phase: "after-commit", kind, times: 1 }],
       run: ({ connect }) =>
@@ -257,7 +257,7 @@ async function buy(shop: Shop): Promise<void> {
   await shop.service.idle();
 }
 
-const deliveryRows: Row[] = [
+const deliveryRows: ServiceRow[] = [
   {
     title: "a purchase is delivered, and the receiver verifies the signature",
     async run(shop) {

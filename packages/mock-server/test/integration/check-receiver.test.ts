@@ -1,6 +1,6 @@
 /**
- * The doctor reports nothing for our receivers, exactly the mistake of each wrong receiver, and
- * advice for a rejected delivery.
+ * The receiver check reports nothing for our receivers, exactly the mistake of each wrong receiver,
+ * and advice for a rejected delivery.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -20,7 +20,10 @@ import { fetchReceiver } from "@loyalty-cards/webhook-verify/fetch";
 import { nodeReceiver } from "@loyalty-cards/webhook-verify/node";
 import express from "express";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type CheckReceiverOptions, checkReceiver } from "../../src/doctor/check-receiver.ts";
+import {
+  type CheckReceiverOptions,
+  checkReceiver,
+} from "../../src/receiver-check/check-receiver.ts";
 
 interface Steps {
   read(request: IncomingMessage): Promise<Buffer | undefined>;
@@ -127,7 +130,7 @@ const reserialize = (body: Buffer) => {
 };
 
 /**
- * Each receiver with one mistake, and exactly what the doctor must report: the check, and the
+ * Each receiver with one mistake, and exactly what must be reported: the check, and the
  * delivery with the wrong response.
  */
 const wrongReceivers: [
@@ -299,7 +302,7 @@ async function findClosedAddress(): Promise<string> {
 
 // Concurrent: each run waits most of its time for the receiver's timeout of a body that does not
 // end.
-describe.concurrent("the doctor", () => {
+describe.concurrent("the receiver check", () => {
   const options = { ...receiverOptions, dedupe: memoryDedupe() };
   it.for<[string, () => Promise<RunningServer>]>([
     ["node:http", async () => startServer(createServer(nodeReceiver(options)))],

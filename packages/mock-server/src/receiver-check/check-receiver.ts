@@ -7,10 +7,10 @@ import { adviseReceiver } from "@loyalty-cards/internal/receiver-advice";
 import type { Result } from "@loyalty-cards/internal/result";
 import { createReceiver, type Secret } from "@loyalty-cards/webhook-verify";
 import {
-  type Check,
   checks,
   createDeliveries,
   type Deliveries,
+  type ReceiverCheck,
   type TestRequest,
 } from "./checks.ts";
 
@@ -112,7 +112,7 @@ export async function checkReceiver(options: CheckReceiverOptions): Promise<Rece
   }
   addFinding({ ...validPing, verdict: "pass", observed });
   if (response.durationMs > timeoutMs / 2) addFinding(createSlowFinding(response));
-  for (const [name, check] of Object.entries(checks) as [CheckName, Check][]) {
+  for (const [name, check] of Object.entries(checks) as [CheckName, ReceiverCheck][]) {
     const isSkipped = check.isOfSignature && hasFailed("forged", findings);
     if (!isSkipped) addFinding(await runCheck(name, check, { url, deliveries, send }));
   }
@@ -140,7 +140,7 @@ const hasFailed = (name: CheckName, findings: readonly Finding[]) =>
 /** Sends the requests of a check until a response is wrong. */
 async function runCheck(
   name: CheckName,
-  check: Check,
+  check: ReceiverCheck,
   { url, deliveries, send }: { url: URL; deliveries: Deliveries; send: Send },
 ): Promise<Finding> {
   const { clause, expects, advice, isAdvisory } = check;
@@ -243,7 +243,7 @@ function createSender({
 }
 
 /** @returns what the receiver did, in words; as the failure when that is wrong. */
-function judge(response: TestResponse, expects: Check["expects"]): Result<string, string> {
+function judge(response: TestResponse, expects: ReceiverCheck["expects"]): Result<string, string> {
   const { status } = response;
   const observed = describe(response);
   if (status === undefined) return { failure: observed };

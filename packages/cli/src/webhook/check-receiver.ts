@@ -5,15 +5,15 @@ import { CommandError, exitCodes } from "../command-error.ts";
 import { formatCount, style, Text, text } from "../printable.ts";
 import { readReceiver } from "./receiver.ts";
 
-interface DoctorOptions {
+interface ReceiverCheckOptions {
   card?: string;
   verbose?: boolean;
   tolerance: number;
 }
 
-export async function runDoctor(
+export async function runReceiverCheck(
   context: Context,
-  options: DoctorOptions,
+  options: ReceiverCheckOptions,
   address?: string,
 ): Promise<number> {
   const { print, sources, terminal, timeoutMs } = context;

@@ -1,5 +1,5 @@
 /**
- * The checks of the doctor: which deliveries it sends, which response is right, the clause of the
+ * The checks of a receiver: which deliveries are sent, which response is right, the clause of the
  * specification, and what to change otherwise.
  */
 import { type Secret, signWebhookSync } from "@loyalty-cards/webhook-verify";
@@ -11,7 +11,7 @@ export interface TestRequest {
   body?: string | Uint8Array;
 }
 
-export interface Check {
+export interface ReceiverCheck {
   /** The clause of the specification. */
   clause: string;
   /** The expected status: `4xx` where the example of the specification responds 401. */
@@ -98,7 +98,9 @@ export function createDeliveries(secret: Secret, toleranceSeconds: number, passI
 const minute = 60;
 
 /** The declared type keeps the published types independent of the compiler version. */
-const defineChecks = <Name extends string>(all: Record<Name, Check>): Record<Name, Check> => all;
+const defineChecks = <Name extends string>(
+  all: Record<Name, ReceiverCheck>,
+): Record<Name, ReceiverCheck> => all;
 
 /** The checks by name, in the order in which they run. */
 export const checks = defineChecks({
