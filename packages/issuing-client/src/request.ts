@@ -200,7 +200,10 @@ function checkConsents(
 }
 
 function checkMarketing(marketing: unknown): void {
-  if (typeof marketing !== "object" || marketing === null)
+  if (isPromise(marketing))
+    throw configurationError("customer.consents.marketing is a promise: await it.");
+  // JSON would make {} of a Map, which is a consent.
+  if (Object.prototype.toString.call(marketing) !== "[object Object]")
     throw configurationError(
       "customer.consents.marketing must be an object, { version } or {}: leave it out when the user did not opt in to news and offers.",
     );

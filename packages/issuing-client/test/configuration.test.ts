@@ -378,9 +378,13 @@ const invalidArguments: [message: RegExp, calls: Call[]][] = [
   ],
   [
     /customer\.consents\.marketing must be an object.* leave it out when the user did not opt in/,
-    [true, false, null, "2026-01"].map((marketing) =>
+    [true, false, null, "2026-01", [], new Map(), new Date(), () => {}].map((marketing) =>
       issueTo({ consents: { privacy: { version: "1" }, marketing } }),
     ),
+  ],
+  [
+    /customer\.consents\.marketing is a promise: await it/,
+    [issueTo({ consents: { privacy: { version: "1" }, marketing: Promise.resolve() } })],
   ],
   [
     /customer\.phone must be a string, not a number: keep it as text, such as "\+48600100200"\./,
