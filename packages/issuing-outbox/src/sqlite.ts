@@ -130,7 +130,6 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
   const jobsDatabase = createSqliteDatabase({
     openFile: () => openDurableFile("sqliteOutbox", file, open, prepareTables),
     prepareOther(connection) {
-      requireTransaction(connection);
       requireFile(connection, file);
       connection.exec("PRAGMA secure_delete = ON");
       // Opening the file on another connection would wait for the user's own lock.
@@ -140,6 +139,10 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
     owner: "outbox",
     getLatestMs: () => getLatestMs(tables, backoff.maxDelayMs),
   });
+  function join<Result>(connection: SqliteDatabase, statements: Statements<Result>): Result {
+    requireTransaction(connection); // in `write` too, where an error such as a full disk ends it
+    return jobsDatabase.join(connection, statements);
+  }
   function prepareTables(connection: SqliteDatabase): void {
     connection.exec(settingsTableSql); // first, so that tables of another version are not changed
     executeAll(connection, requireOwnSettings(tables, client), client.clock.now);
@@ -164,9 +167,9 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
 
   return {
     ...outbox,
-    add: (connection, entry) => jobsDatabase.join(connection, add(context, entry)),
+    add: (connection, entry) => join(connection, add(context, entry)),
     correct: (connection, userId, request, templateOption) =>
-      jobsDatabase.join(connection, correct(context, userId, request, templateOption)),
+      join(connection, correct(context, userId, request, templateOption)),
     async write(work) {
       requireOpen(context);
       if (typeof work !== "function") throw createTypeError(writeNeedsFunction);

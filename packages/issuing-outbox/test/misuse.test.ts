@@ -35,6 +35,18 @@ it("refuses add and correct outside of a transaction", () => {
   expect(() => outbox.correct(database, 1, request)).toThrow("called outside of a transaction");
 });
 
+// G2
+it("refuses add in a write whose transaction has ended, as after a full disk", async () => {
+  const { outbox, database } = openSqliteShop();
+  database.exec("INSERT INTO users (id) VALUES ('1')");
+  const failed = outbox.write((own) => {
+    expect(() => own.exec("INSERT OR ROLLBACK INTO users (id) VALUES ('1')")).toThrow("UNIQUE");
+    outbox.add(own, { userId: 2, template: templateId, request });
+  });
+  await expect(failed).rejects.toThrow("called outside of a transaction");
+  expect(await outbox.get(2)).toBeUndefined();
+});
+
 it("refuses write without a function", async () => {
   const { outbox, database } = openSqliteShop();
   const pool = new pg.Pool(); // never connects
