@@ -61,7 +61,7 @@ const minWaitMs = 50;
 const sweepIntervalMs = 600_000;
 const maxSweepMs = 1_000;
 
-/** What erases old rows. Those of an outbox share one, so that many drains erase no more. */
+/** What erases old rows. The workers of one outbox or inbox share it: many drains erase no more. */
 export interface Sweep {
   /** Erases some of what is old, and returns whether more may be left. */
   eraseSome(): Promise<boolean>;

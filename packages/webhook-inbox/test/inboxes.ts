@@ -36,7 +36,11 @@ export function openInbox(options: Partial<SqliteInboxOptions> = {}): SqliteInbo
  * milliseconds as the test sets.
  */
 export function openAhead(aheadMs: number, options: Partial<SqliteInboxOptions>) {
-  const clock = { aheadMs, now: () => Date.now() + clock.aheadMs };
+  const clock = {
+    aheadMs,
+    now: () => Date.now() + clock.aheadMs,
+    monotonicMs: () => performance.now() + clock.aheadMs,
+  };
   const recorded = recordOutcomes();
   const inbox = openInbox({ onOutcome: recorded.onOutcome, testing: { clock }, ...options });
   return { inbox, clock, recorded };

@@ -40,6 +40,7 @@ import {
 } from "./inbox.ts";
 import { digest, prepareTables, replay, store, tables } from "./store-node.ts";
 import {
+  createSweep,
   type InboxContext,
   type SqliteHandler,
   type SqliteWorkerOptions,
@@ -209,7 +210,7 @@ function createContext(options: SqliteInboxOptions): InboxContext {
     describe,
     clock,
     random,
-    retentionMs,
+    sweep: createSweep(database, source, retentionMs),
   };
 }
 

@@ -15,7 +15,7 @@ import { type End, giveBack, settleRow } from "@loyalty-cards/internal/jobs/sett
 import type { SqliteJobsDatabase, Synchronous } from "@loyalty-cards/internal/jobs/sqlite";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import { type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";
-import { startWorker, type WorkLimits } from "@loyalty-cards/internal/jobs/worker";
+import { type Sweep, startWorker, type WorkLimits } from "@loyalty-cards/internal/jobs/worker";
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { endless, maxTimerMs, requireInteger, requireNumber } from "@loyalty-cards/internal/limits";
 import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
@@ -83,15 +83,31 @@ export interface InboxContext {
   describe(error: unknown): string;
   clock: Clock;
   random(): number;
-  retentionMs: number;
+  /** What all workers share. */
+  sweep: Sweep;
 }
+
+/** Deletes events that were done longer ago than the retention. */
+export const createSweep = (
+  database: SqliteJobsDatabase,
+  source: string,
+  retentionMs: number,
+): Sweep => ({
+  async eraseSome() {
+    const hasMore = database.transact(
+      deleteEnded(tables, { topic: source, state: "done", retentionMs }),
+    );
+    if (!hasMore) database.tidy();
+    return hasMore;
+  },
+});
 
 /**
  * @throws {TypeError} naming the option that is out of range.
  * @param limits when the worker ends without being stopped.
  */
 export function startEventWorker(
-  { source, database, report, describe, clock, random, retentionMs }: InboxContext,
+  { source, database, report, describe, clock, random, sweep }: InboxContext,
   handler: SqliteHandler,
   options: SqliteWorkerOptions = {},
   limits?: WorkLimits,
@@ -174,15 +190,7 @@ export function startEventWorker(
       correctTimes: async () => database.followFile(),
       run: (job, signal) => run(job, signal).catch(onUnavailable),
       giveBack: async (job) => returnUnhandled(job),
-      sweep: {
-        async eraseSome() {
-          const hasMore = database.transact(
-            deleteEnded(tables, { topic: source, state: "done", retentionMs }),
-          );
-          if (!hasMore) database.tidy();
-          return hasMore;
-        },
-      },
+      sweep,
     },
     { concurrency, maxPerSecond: Number.POSITIVE_INFINITY, pollMs },
     limits,
