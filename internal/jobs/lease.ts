@@ -20,10 +20,10 @@ import {
 const firstNewProbe = 4;
 
 /**
- * What the lease of an attempt changes. `firstlease` stays that of the attempt which set
- * `firstattempt`. The end of an attempt clears its lease: a job that still has one was never
- * settled, so the effect of that attempt is uncertain, and it ended at the latest when its lease
- * did. All columns on the right have the values from before.
+ * What the lease of an attempt changes; columns on the right have their values from before.
+ * `firstlease` is that of the attempt which set `firstattempt`. The end of an attempt clears its
+ * lease: where one is left, the effect of its attempt is uncertain, and that attempt ended when the
+ * lease expired (`due`) at the latest.
  */
 const beginAttempt = `rank = ${ranks.retry},
        attempts = attempts + 1,

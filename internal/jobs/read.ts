@@ -29,8 +29,8 @@ export const topicsSql = ({ jobs }: JobTables): string => `WITH RECURSIVE all_to
      )`;
 
 /**
- * Begins a statement that reads `queues`: when the first job of each topic and rank is due. A topic
- * whose breaker is open has only callbacks, so this query does not get slower with its other jobs.
+ * Begins a statement that reads `queues`: when the first job of each topic and rank is due. Of a
+ * topic whose breaker is open, only callbacks are among them.
  */
 export const queuesSql = (tables: JobTables): string => `${topicsSql(tables)},
      ranks (rank) AS (

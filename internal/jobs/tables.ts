@@ -158,7 +158,8 @@ export function describeOtherVersion(found: number, name: string): string {
 /**
  * Creates the tables. Names of columns have no underscore, because clients can rename others:
  * `due_at` to `dueAt`. Bodies have a table of their own, because SQLite overwrites what is deleted,
- * but not each copy of a row that grew and was moved within its page.
+ * but not each copy of a row that grew and was moved within its page. An inbox has no breakers, but
+ * the same statements: in its file the two last tables are always empty.
  */
 export const formatTables = ({
   jobs,

@@ -35,9 +35,6 @@ interface FetchedResponse extends Pick<Response, "status" | "text"> {
   readonly bodyUsed?: boolean;
 }
 
-/** One reason for all requests: the default, a DOMException with a stack, is slow to create. */
-const discarded = new Error("The response was read or is not needed.");
-
 /**
  * @param fetch default: the global function at the time of each call, because interceptors such as
  * MSW replace it later.
@@ -63,7 +60,7 @@ export function createFetchTransport(
     const controller = new AbortController();
     let reader: Reader | undefined;
     const abort = () => {
-      controller.abort(discarded);
+      controller.abort(new Error("The response was read or is not needed."));
       // undici loses the abort once the request is garbage-collected.
       reader?.cancel().catch(() => {});
     };

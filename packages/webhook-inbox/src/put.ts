@@ -23,8 +23,8 @@ export function requireEventId(id: unknown): void {
 
 /**
  * Wraps the `put` of an engine: measures and reports it, and rejects when the receiver's signal
- * aborts. `store` may ignore the signal: what it still writes is harmless, because the next
- * delivery is a duplicate of it.
+ * aborts. `store` may ignore the signal, and store the event after that: then the next delivery is
+ * its duplicate.
  */
 export function createPut(
   report: Report,

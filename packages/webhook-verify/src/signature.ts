@@ -18,7 +18,7 @@ interface FreshHeader {
   skewSeconds: number;
 }
 
-/** Checks the form and the age of the header: cheap, and possible before the body is read. */
+/** Checks the form and the age of the header, for which the body need not be read. */
 export function checkHeader(
   signature: unknown,
   nowMs: number,

@@ -187,8 +187,7 @@ async function loadListener(respond: Respond): Promise<RequestListener> {
       sendReply(reply, incoming as IncomingMessage, outgoing as ServerResponse);
       return alreadySent;
     },
-    // The faster Request and Response are not used, because they would replace the global ones of
-    // the user's tests.
+    // The Request and Response of Hono would replace the global ones of the user's tests.
     { hostname: "localhost", overrideGlobalObjects: false },
   );
 }
