@@ -3,11 +3,22 @@
  * attempt, and whether it was the last one: then the event is dead.
  */
 
-import { createReturnedFunctionError, createTypeError } from "@loyalty-cards/internal/errors";
+import {
+  createReturnedFunctionError,
+  createTypeError,
+  withSafeMessage,
+} from "@loyalty-cards/internal/errors";
 import { requireKnownNames } from "@loyalty-cards/internal/known-options";
+import { describeError, formatErrorKind } from "@loyalty-cards/internal/reporting";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
-import { createInboxReport, type ReportOptions, reportOptionNames } from "./outcomes.ts";
-import { parseJobData, toBytes } from "./stored-event.ts";
+import {
+  createInboxReport,
+  type EventRef,
+  type ReportOptions,
+  reportOptionNames,
+} from "./outcomes.ts";
+import { untilAborted } from "./put.ts";
+import { getStoredLimit, parseJobData, toBytes } from "./stored-event.ts";
 
 /** One attempt at one event, as a queue's worker delivers it. */
 export interface QueueDelivery extends Delivery {
@@ -22,6 +33,7 @@ export type QueueHandler = (event: WebhookEvent, delivery: QueueDelivery) => unk
 
 /** A job as pg-boss (in a list) and BullMQ pass it to a worker. */
 interface QueueJob {
+  id?: string;
   data: unknown;
   /** BullMQ */
   attemptsMade?: number;
@@ -36,7 +48,8 @@ interface QueueJob {
 /**
  * Creates a function for `boss.work(queue, …)` and `new Worker(name, …)`. A queue delivers at least
  * once: call `markProcessed` in the transaction of the handler. pg-boss completes or retries a list
- * of jobs as a whole: if one fails, all of them are retried.
+ * of jobs as a whole: if one fails, all of them are retried. With BullMQ, a handler that takes
+ * longer than 15 minutes has failed.
  * @example
  * ```ts
  * import { inboxHandler } from "@loyalty-cards/webhook-inbox";
@@ -62,55 +75,79 @@ export function inboxHandler(
   requireKnownNames("inboxHandler", options, reportOptionNames);
   const report = createInboxReport(options);
 
-  async function handle(job: QueueJob, signal: AbortSignal | undefined): Promise<void> {
-    const { event, body, receivedAt, source, retryLimit } = parseJobData(job.data);
+  async function handle(job: QueueJob, queueSignal: AbortSignal | undefined): Promise<void> {
     const before = job.attemptsMade ?? job.retryCount;
     const attempt = before === undefined ? undefined : before + 1;
+    const counted = attempt === undefined ? {} : { attempt };
     const startedMs = performance.now();
-    const delivery: QueueDelivery = {
-      id: undefined,
-      rawBody: toBytes(body),
-      receivedAt,
-      signal: job.signal ?? signal ?? new AbortController().signal,
-      attempt,
-      source,
-    };
-    const facts = {
-      event: { id: event.id, type: event.type },
-      ...(attempt !== undefined && { attempt }),
-    };
+    const limit = startLimit(job, queueSignal);
+    let ref: EventRef = { id: job.id ?? "", type: "" }; // that of a job which cannot be read
     try {
-      const result = await handler(event, delivery);
+      const { event, body, receivedAt, source } = parseJobData(job.data);
+      ref = { id: event.id, type: event.type };
+      const { signal } = limit;
+      const rawBody = toBytes(body);
+      const delivery = { id: undefined, rawBody, receivedAt, signal, attempt, source };
+      const result = await untilAborted(signal, async () => handler(event, delivery));
       if (typeof result === "function") throw createReturnedFunctionError("handler");
+      const lagMs = Math.max(0, Date.now() - receivedAt.getTime());
+      const durationMs = performance.now() - startedMs;
+      report({ outcome: "done", event: ref, ...counted, durationMs, lagMs });
     } catch (error) {
-      report({
-        outcome: isLastAttempt(job, retryLimit, error) ? "dead" : "failed",
-        ...facts,
-        error,
-      });
-      throw error;
+      const outcome = isLastAttempt(job, error) ? "dead" : "failed";
+      report({ outcome, event: ref, ...counted, error });
+      throw toStorable(error);
+    } finally {
+      limit.cancel();
     }
-    const lagMs = Math.max(0, Date.now() - receivedAt.getTime());
-    report({ outcome: "done", ...facts, durationMs: performance.now() - startedMs, lagMs });
   }
 
-  return async (jobs, ...more) => {
-    const signal = more.find((value): value is AbortSignal => value instanceof AbortSignal);
+  // BullMQ passes a signal, the third argument, only to a function that declares it.
+  return async (jobs, _token?: unknown, signal?: unknown) => {
+    const queueSignal = signal instanceof AbortSignal ? signal : undefined;
     const list = (Array.isArray(jobs) ? jobs : [jobs]) as QueueJob[];
-    const results = await Promise.allSettled(list.map((job) => handle(job, signal)));
+    const results = await Promise.allSettled(list.map((job) => handle(job, queueSignal)));
     const failure = results.find((result) => result.status === "rejected");
     if (failure !== undefined) throw failure.reason;
   };
 }
 
+/** As long as pg-boss waits by default. BullMQ has no limit: the job would block its queue. */
+const bullmqTimeoutMs = 900_000;
+
+/** Starts what ends an attempt whose handler hangs: the signal of the queue, for BullMQ a timer. */
+function startLimit(job: QueueJob, queueSignal: AbortSignal | undefined) {
+  const timeout = new AbortController();
+  const expire = () =>
+    timeout.abort(
+      withSafeMessage(new Error(`The handler took longer than ${bullmqTimeoutMs} ms.`)),
+    );
+  const timer = job.attemptsMade === undefined ? undefined : setTimeout(expire, bullmqTimeoutMs);
+  const signals = [job.signal, queueSignal, timeout.signal].filter((one) => one !== undefined);
+  return { signal: AbortSignal.any(signals), cancel: () => clearTimeout(timer) };
+}
+
 /**
- * Whether the queue makes no further attempt.
- * @param storedLimit the retry limit that the inbox stored with the event.
+ * Replaces what a queue cannot store as the reason of a failure: BullMQ no `undefined`, PostgreSQL
+ * no NUL and no half of a surrogate pair. The job would be active until its lock expires.
  */
-function isLastAttempt(job: QueueJob, storedLimit: number | undefined, error: unknown): boolean {
-  const { attemptsMade, opts, retryCount, retryLimit = storedLimit } = job;
+function toStorable(error: unknown): unknown {
+  try {
+    const text = `${String(error)} ${(error as Error).stack}`;
+    if (!text.includes("\0") && text.isWellFormed()) return error;
+  } catch {
+    // It is null, undefined, or cannot be read.
+  }
+  return withSafeMessage(new Error(`The handler failed: ${describeError(error)}.`));
+}
+
+/** Whether the queue makes no further attempt. */
+function isLastAttempt(job: QueueJob, error: unknown): boolean {
+  const { attemptsMade, opts, retryCount } = job;
+  // The inbox stored the limit with the event.
+  const { retryLimit = getStoredLimit(job.data) } = job;
   if (attemptsMade === undefined)
     return retryCount !== undefined && retryLimit !== undefined && retryCount >= retryLimit;
-  const isUnrecoverable = (error as Error | undefined)?.name === "UnrecoverableError"; // BullMQ's
+  const isUnrecoverable = formatErrorKind(error) === "UnrecoverableError"; // BullMQ's
   return isUnrecoverable || attemptsMade + 1 >= (opts?.attempts ?? 1);
 }

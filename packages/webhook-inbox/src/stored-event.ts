@@ -68,14 +68,15 @@ export function toJobData(body: Uint8Array, receivedAt: Date, source: string): J
 }
 
 /** @throws {TypeError} for a job that no inbox added. */
-export function parseJobData(
-  data: unknown,
-): StoredEvent & { source: string; retryLimit: number | undefined } {
-  const { body, receivedAt, source = "", retryLimit } = (data ?? {}) as Partial<JobData>;
+export function parseJobData(data: unknown): StoredEvent & { source: string } {
+  const { body, receivedAt, source = "" } = (data ?? {}) as Partial<JobData>;
   if (typeof body !== "string" || typeof receivedAt !== "string")
     throw createTypeError("This job was not added by an inbox: use a queue for events only.");
-  return { event: parseBody(body), body, receivedAt: new Date(receivedAt), source, retryLimit };
+  return { event: parseBody(body), body, receivedAt: new Date(receivedAt), source };
 }
+
+export const getStoredLimit = (data: unknown): number | undefined =>
+  ((data ?? {}) as Partial<JobData>).retryLimit;
 
 /** @throws {TypeError} for anything but text, and for a text that several services would share. */
 export function requireSource(source: unknown): void {

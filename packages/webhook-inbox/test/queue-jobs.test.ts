@@ -1,9 +1,9 @@
 /**
  * Job ids are valid in every queue, the same for every duplicate, and never the same for two
- * events. Stored events keep the body as it arrived. `inboxHandler` reads them, and reports which
- * failure of a job is the last one.
+ * events. Stored events keep the body as it arrived. `inboxHandler` reads them, ends attempts that
+ * hang, and reports which failure of a job is the last one.
  */
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { inboxHandler } from "../src/index.ts";
 import { toUuid } from "../src/pg-boss.ts";
 import {
@@ -120,3 +120,75 @@ it.each([
     expect(/ attempt \d/.test(String(lines))).toBe(isCounted);
   },
 );
+
+const quiet = { log: () => {} };
+
+// G28
+it.each(["pg-boss 12, in the job", "BullMQ, as the third argument"])(
+  "inboxHandler ends an attempt whose handler hangs when the signal of the queue aborts: %s",
+  async (queue) => {
+    const { recorded, onOutcome } = recordOutcomes();
+    const handle = inboxHandler(() => new Promise(() => {}), { onOutcome, ...quiet });
+    const { signal, abort } = createAbort();
+    const running = queue.startsWith("pg-boss")
+      ? handle([{ data: ofPgBoss, retryCount: 2, signal }])
+      : handle({ data, attemptsMade: 1, opts: { attempts: 2 } }, "token", signal);
+    abort();
+    await expect(running).rejects.toBe(signal.reason);
+    expect(recorded).toMatchObject([{ outcome: "dead", event: { id: "evt_1" } }]);
+    expect(handle).toHaveLength(3); // BullMQ passes no signal to a function with fewer parameters
+  },
+);
+
+function createAbort() {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: () => controller.abort() };
+}
+
+// G28
+it("inboxHandler ends an attempt of BullMQ, which has no limit, after fifteen minutes", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { recorded, onOutcome } = recordOutcomes();
+  const handle = inboxHandler(() => new Promise(() => {}), { onOutcome, ...quiet });
+  const running = handle({ data, attemptsMade: 0, opts: { attempts: 2 } });
+  const ended = expect(running).rejects.toThrow("longer than 900000 ms");
+  vi.advanceTimersByTime(900_000);
+  await ended;
+  expect(recorded).toMatchObject([{ outcome: "failed", attempt: 1 }]);
+  await inboxHandler(() => {}, quiet)({ data, attemptsMade: 0 });
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it.each([
+  ["undefined", undefined],
+  ["null", null],
+  ["NUL in its message", new Error("card a\0b is unknown")],
+  ["half of a surrogate pair in its message", new Error("\ud800")],
+  ["no text", Object.create(null)],
+])(
+  "inboxHandler rejects with what each queue can store when the error is or has %s",
+  async (_name, error) => {
+    const { recorded, onOutcome } = recordOutcomes();
+    const handle = inboxHandler(() => Promise.reject(error), { onOutcome, ...quiet });
+    const thrown = await handle({ data, attemptsMade: 0, opts: { attempts: 2 } }).catch(
+      (one) => one,
+    );
+    expect(thrown).toBeInstanceOf(Error);
+    expect(`${thrown.message} ${thrown.stack}`).not.toMatch(/\0|\ud800|is unknown/);
+    expect(recorded).toMatchObject([{ outcome: "failed" }]);
+    expect(recorded[0]).toHaveProperty("error", error);
+  },
+);
+
+it("inboxHandler reports a job that cannot be read", async () => {
+  const { recorded, onOutcome } = recordOutcomes();
+  const handle = inboxHandler(() => {}, { onOutcome, ...quiet });
+  const job = { id: "event-1", data: { ...data, body: "{" }, attemptsMade: 0 };
+  await expect(handle(job)).rejects.toThrow(SyntaxError);
+  await expect(handle({ data: {}, retryCount: 0 })).rejects.toThrow("not added by an inbox");
+  expect(recorded).toMatchObject([
+    { outcome: "dead", event: { id: "event-1", type: "" } },
+    { outcome: "failed", event: { id: "", type: "" } },
+  ]);
+});

@@ -2,6 +2,7 @@
 
 import { freePort } from "@loyalty-cards/testing/free-port";
 import { hasRedisServer, startRedis } from "@loyalty-cards/testing/own-servers";
+import { createGate } from "@loyalty-cards/testing/resources";
 import { hasRedis, ownPrefix } from "@loyalty-cards/testing/servers";
 import * as bullmq6 from "bullmq";
 import * as bullmq5 from "bullmq-5";
@@ -102,6 +103,25 @@ describe.skipIf(!(await hasRedis())).each(versions)("with %s", (name, { Queue, W
       expect(await put(inbox, balanceChanged("evt_2"))).toBe("stored");
     },
   );
+
+  it("repeats an event whose handler rejects with nothing, and one that it cancels", async () => {
+    const queue = ownQueue();
+    const inbox = await bullmqInbox(queue, quiet);
+    await put(inbox, balanceChanged("evt_1"));
+    const ended: string[] = [];
+    const done = createGate();
+    const handler = inboxHandler((_event, { attempt = 0, signal }) => {
+      if (attempt === 1) return Promise.reject();
+      if (attempt > 2) return done.open();
+      signal.addEventListener("abort", () => ended.push("cancelled"));
+      worker.cancelJob("event-evt_1");
+      return new Promise(() => {});
+    }, quiet);
+    const worker = work(queue, handler);
+    worker.on("failed", () => void queue.promoteJobs().catch(() => {}));
+    await done.opened;
+    expect(ended).toEqual(["cancelled"]);
+  });
 
   it("rejects attempts out of range", async () => {
     const message = /maxAttempts must be a number from 1/;
