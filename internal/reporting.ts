@@ -82,7 +82,12 @@ export function formatErrorKind(error: unknown): string {
  * `TypeError at src/join.ts:3:1 (cause: Error connect ECONNREFUSED)`. The message of an error that
  * is not ours may quote a customer, so it is added only with `logErrorMessages`.
  */
-export function describeError(error: unknown, { logErrorMessages = false } = {}): string {
+export function describeError(
+  error: unknown,
+  options: { logErrorMessages?: boolean } = {},
+): string {
+  // A variable of the environment can be the text "false".
+  const logErrorMessages = options.logErrorMessages === true;
   try {
     if (!(error instanceof Error)) {
       const text = logErrorMessages ? `: ${toPrintable(String(error), maxMessageLength)}` : "";

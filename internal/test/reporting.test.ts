@@ -158,6 +158,10 @@ describe("describeError", () => {
       /^Error at \S+: ada@example\.com \(cause: Error: \ufffd31m\)$/,
     );
     expect(describeError("text", { logErrorMessages: true })).toBe("a thrown string: text");
+    // what a program reads from its environment
+    const asText = { logErrorMessages: "false" as never };
+    expect(describeError(foreign, asText)).not.toContain("ada");
+    expect(describeError("text", asText)).toBe("a thrown string");
   });
 
   it("prints nothing that controls a terminal, and no name that is not one", () => {
