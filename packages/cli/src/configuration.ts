@@ -106,7 +106,7 @@ function describeUnread(environment: Environment): string {
  * @throws {CommandError} when neither is set, or it has no scheme.
  */
 export function readBaseUrl(option: string | undefined, environment: Environment): string {
-  const baseUrl = option ?? environment.LOYALTY_URL;
+  const baseUrl = (option ?? environment.LOYALTY_URL)?.trim(); // paths are appended to it
   if (baseUrl) {
     requireScheme("The address", baseUrl);
     return baseUrl;

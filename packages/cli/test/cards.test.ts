@@ -257,7 +257,8 @@ describe("purchase", () => {
     await expect
       .poll(() => accepted.map(({ event }) => event))
       .toMatchObject([{ type: "balance.changed", data: { passId: id, balance: 120 } }]);
-    expect(await runJson("purchase", id, "7")).toMatchObject({
+    const { baseUrl } = service; // a shell may leave a space behind it
+    expect(await runJson("purchase", id, "7", "--base-url", `${baseUrl} `)).toMatchObject({
       type: "purchase",
       change: 7,
       balance: 127,
@@ -272,6 +273,10 @@ describe("purchase", () => {
     expect((await run("purchase", "x", "0")).stderr).toContain(
       "loyalty-cards: value '0' is invalid for argument 'points'. It must be a whole number of at least 1.",
     );
+    expect(await run("purchase", "", "120")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("'card-id'. It must not be blank."),
+    });
     const exchanged = await run("purchase", "120", "card_x");
     expect([exchanged.code, exchanged.stderr]).toEqual([
       2,

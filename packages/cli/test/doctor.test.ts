@@ -376,6 +376,17 @@ describe("doctor", () => {
     },
   );
 
+  it.each([[null], ["text"], [5]])("goes on when the items of a document are %j", async (item) => {
+    const paths = Object.fromEntries(Object.keys(openapi.paths).map((path) => [path, item]));
+    const env = await openService((_request, response) => response.end(JSON.stringify({ paths })));
+    const { byName } = await runDoctor({ env });
+    expect(byName["contract"]).toMatchObject({
+      status: "failed",
+      detail: expect.stringContaining("has no POST /templates/{templateId}/passes, GET"),
+    });
+    expect(byName["access"]).toBeDefined();
+  });
+
   it("warns about a service without a document", async () => {
     const { env, service } = await openMock();
     const { byName } = await runDoctor({
@@ -395,6 +406,7 @@ describe("doctor", () => {
   it.each([
     ["a page", "<html>", "is not an OpenAPI document (200)"],
     ["half a document", '{"paths":', "is not an OpenAPI document (200)"],
+    ["one without paths", '{"paths":null}', "is not an OpenAPI document (200)"],
     ["more than 4 MiB", " ".repeat(2 ** 22 + 1), "is not an OpenAPI document (200)"],
   ])("warns when the document is %s", async (_name, body, problem) => {
     const env = await openService((_request, response) => response.end(body));

@@ -4,7 +4,14 @@
  */
 import type { Operation } from "@loyalty-cards/mock-server";
 import { type Command, InvalidArgumentError } from "commander";
-import { addExamples, type Cli, type Context, parseWhole, setAction } from "../command.ts";
+import {
+  addExamples,
+  type Cli,
+  type Context,
+  parseText,
+  parseWhole,
+  setAction,
+} from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
 import { readBaseUrl } from "../configuration.ts";
 import { text } from "../printable.ts";
@@ -13,7 +20,7 @@ export function addPurchaseCommand(program: Command, cli: Cli): void {
   const purchase = program
     .command("purchase")
     .description("record a purchase at the mock service")
-    .argument("<card-id>", "id of a card that the mock service has")
+    .argument("<card-id>", "id of a card that the mock service has", parseText)
     .argument("<points>", "points that the purchase adds", parsePoints);
   addExamples(
     purchase,

@@ -204,7 +204,7 @@ function recognizeOtherServer({ status, headers, url, bytes }: Received) {
 }
 
 /** @returns an empty object for everything that is not a JSON object. */
-function parseJson(bytes: Uint8Array): { paths?: Record<string, object | null> } {
+function parseJson(bytes: Uint8Array): { paths?: Record<string, unknown> | null } {
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString());
     return typeof value === "object" && value !== null ? value : {};
@@ -239,7 +239,7 @@ function checkClock({ headers, atMs }: Received): CheckResult {
  */
 function checkContract({ status, url, bytes }: Received): CheckResult {
   const { paths } = parseJson(bytes);
-  if (status !== 200 || paths === undefined)
+  if (status !== 200 || !paths)
     return warning(
       `${url} is not an OpenAPI document (${status})`,
       "Is this the address of the service, without /api/v1?",
@@ -248,7 +248,7 @@ function checkContract({ status, url, bytes }: Received): CheckResult {
   const isServed = ({ method, path }: { method: string; path: string }) =>
     Object.entries(paths).some(
       ([served, item]) =>
-        toShape(served).endsWith(toShape(path)) && method.toLowerCase() in (item ?? {}),
+        toShape(served).endsWith(toShape(path)) && method.toLowerCase() in Object(item),
     );
   const missing = Object.values(operations).filter((operation) => !isServed(operation));
   if (missing.length === 0) return passed("has every operation");
