@@ -199,7 +199,10 @@ export interface MockService {
     condition: Condition,
     options?: WaitOptions,
   ): Promise<WaitResult<Condition>>;
-  /** Restores the seed: its keys, templates and endpoints. Everything else is deleted. */
+  /**
+   * Restores the seed: its keys, templates and endpoints. Everything else is deleted. A clock that
+   * you passed keeps its time; another one that is ahead returns to real time.
+   */
   reset(): void;
   snapshot(): Snapshot;
   /** @throws {TypeError} for a value that is not a snapshot. */

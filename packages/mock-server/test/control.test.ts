@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { openMockShop, receiver, toSignUp } from "@loyalty-cards/testing/mock-shop";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { manualClock } from "../src/index.ts";
 import { openControlledShop, respondWith } from "./shop.ts";
 
 it("creates templates, and lists them, also an archived one, which issues no card", async () => {
@@ -271,6 +272,36 @@ it.each(["manual", "scaled"])(
     expect(Date.parse(clock.now)).toBeLessThan(beforeMs + 3_600_000);
   },
 );
+
+/** Both resets of a service, by their names. */
+const resets: [string, (shop: Awaited<ReturnType<typeof openControlledShop>>) => unknown][] = [
+  ["POST /_mock/reset", ({ post }) => post("/_mock/reset")],
+  ["service.reset()", ({ service }) => service.reset()],
+];
+
+describe.each(resets)("%s", (_name, reset) => {
+  it("keeps the clock that the program passed, also when it is ahead", async () => {
+    const clock = manualClock();
+    const shop = await openControlledShop({ clock });
+    await shop.service.clock.advance("6h");
+    const aheadMs = clock.now();
+    await reset(shop);
+    expect(shop.service.clock.now()).toBe(aheadMs);
+    await shop.service.clock.advance("1h");
+    expect(clock.now()).toBe(aheadMs + 3_600_000);
+  });
+
+  it("sets a clock that was set later back to real time, when it is ahead", async () => {
+    const shop = await openControlledShop({ clock: manualClock() });
+    shop.service.clock.set({ mode: "manual" });
+    await shop.service.clock.advance("6h");
+    const beforeMs = Date.now();
+    await reset(shop);
+    expect(shop.service.clock.setting()).toEqual({ mode: "manual" });
+    expect(shop.service.clock.now()).toBeGreaterThanOrEqual(beforeMs);
+    expect(shop.service.clock.now()).toBeLessThan(beforeMs + 3_600_000);
+  });
+});
 
 it("rotates API keys: both are valid until one is revoked, and a reset restores those of the start", async () => {
   const { service, get, post, send, call } = await openControlledShop();

@@ -117,8 +117,8 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
   try {
     const created = createServiceWithApp(
       {
-        clock: scaledClock(),
         ...serviceOptions,
+        defaultClock: scaledClock(),
         saved,
         baseUrl: url,
         ...(onTraffic && { log: () => {} }), // the traffic has the warnings

@@ -3,6 +3,7 @@
  * be copied and restored.
  */
 import { createDispatcher } from "../delivery/dispatcher.ts";
+import { type Clock, createClock, getClockSetting } from "../domain/clock.ts";
 import { createChangeNotifier, type Domain } from "../domain/context.ts";
 import { createSortableIds, getPosition } from "../domain/ids.ts";
 import { createEmptyState, type State, type TrafficRequest } from "../domain/state.ts";
@@ -83,10 +84,22 @@ export function createBackend(settings: Settings) {
     requests,
     /** Restores the seeded state. */
     reset(): void {
+      resetClock(domain, settings.programClock);
       requests.length = 0;
       replace(seed());
     },
     snapshot: () => structuredClone(domain.state),
     restore: (state: State) => replace(structuredClone(state)),
   };
+}
+
+/**
+ * Sets a clock that is ahead to real time. The clock may go back only with a reset: a receiver
+ * would take an event with an earlier time for one that is out of order. A clock that the program
+ * passed is not replaced, because the program reads it.
+ */
+function resetClock(domain: Domain, programClock: Clock | undefined): void {
+  const { clock } = domain;
+  if (clock === programClock || clock.now() <= Date.now()) return;
+  domain.clock = createClock(getClockSetting(clock), Date.now());
 }

@@ -148,6 +148,8 @@ export interface AdapterOptions extends MockServiceOptions {
    * Whether every `Host` header is accepted. Default false: only host names of this machine.
    */
   acceptsAnyHost?: boolean;
+  /** The clock of a program that passes none. Default: real time. */
+  defaultClock?: Clock;
   /** What a data file has takes precedence over the options, except for their endpoints. */
   saved?: Saved | undefined;
 }
@@ -174,7 +176,7 @@ export function parseOptions(options: AdapterOptions) {
     deliveryTimeoutMs = 10_000,
   } = options;
   const {
-    clock = systemClock(),
+    clock = options.defaultClock ?? systemClock(),
     log = console.error,
     storeRefusals = false,
     acceptsAnyHost = false,
@@ -207,6 +209,7 @@ export function parseOptions(options: AdapterOptions) {
     baseUrl: new URL(baseUrl).href.replace(/\/+$/, ""),
     apiKeys,
     clock,
+    programClock: options.clock,
     deliver: options.deliver,
     defaultCountry,
     // The ids are generated once, so that a reset restores the same ones.

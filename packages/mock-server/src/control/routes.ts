@@ -22,7 +22,7 @@ import {
   updateEndpoint,
 } from "../delivery/endpoints.ts";
 import { createApiKey, getNewestKeys, revokeApiKey } from "../domain/api-keys.ts";
-import { createClock, type Duration } from "../domain/clock.ts";
+import type { Duration } from "../domain/clock.ts";
 import { getById } from "../domain/context.ts";
 import { archiveTemplate, createTemplate, getDefaultTemplate } from "../domain/templates.ts";
 import { addFault, clearFaults, removeFault } from "../faults/rules.ts";
@@ -53,7 +53,7 @@ function addServiceRoutes({ route, routeWithBody }: Router, backend: Backend): v
       events: eventTypes,
     };
   });
-  route("POST /reset", () => startOver(backend));
+  route("POST /reset", () => backend.reset());
   routeWithBody("POST /wait", isWaitInput, async ({ body, request: { signal } }) => {
     const { timeoutMs = defaultTimeoutMs, ...condition } = body;
     return { items: await waitFor(backend, condition as WaitCondition, { timeoutMs, signal }) };
@@ -69,15 +69,6 @@ function addServiceRoutes({ route, routeWithBody }: Router, backend: Backend): v
   routeWithBody("POST /faults 201", isFaultInput, ({ body }) => addFault(domain, body));
   route("DELETE /faults", () => clearFaults(domain));
   route("DELETE /faults/:id", ({ id }) => removeFault(domain, id));
-}
-
-/**
- * Resets the service, and sets a clock that is ahead to real time. The clock may go back only after
- * a reset: a receiver would take an event with an earlier time for one that is out of order.
- */
-function startOver({ domain, clock, reset }: Backend): void {
-  if (clock.now() > Date.now()) domain.clock = createClock(clock.setting(), Date.now());
-  reset();
 }
 
 function addWebhookRoutes({ route, routeWithBody, routeQuery }: Router, backend: Backend): void {

@@ -268,7 +268,7 @@ function ClockSetting() {
       {ahead && (
         <p>
           Time cannot go back: your app would ignore new events as older than those that it has.
-          “Start over” returns to real time.
+          “Start over” returns to real time, unless a program passed the clock.
         </p>
       )}
       <div class="actions">
@@ -289,14 +289,15 @@ function ClockSetting() {
 function Reset() {
   async function startOver(say) {
     await control("POST", "reset");
-    say("The service was reset, and its clock shows real time.");
+    say("The service was reset.");
   }
   return (
     <section aria-label="Reset">
       <h2>Reset</h2>
       <p>
         Deletes cards, traffic and faults, and the endpoints, templates and keys that you added.
-        What the service started with stays. A clock that is ahead returns to real time.
+        What the service started with stays. A clock that is ahead returns to real time, unless a
+        program passed it.
       </p>
       <div class="actions">
         <Button run={startOver} question="Delete all of this, and start over?">

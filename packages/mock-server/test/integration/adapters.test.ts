@@ -198,6 +198,13 @@ describe("on a port", () => {
     await expect(check(kept)).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } });
   });
 
+  it("sets its own clock back to real time on a reset, when it is ahead", async () => {
+    const { service } = await openServer();
+    await service.clock.advance("6h");
+    service.reset();
+    expect(service.clock.now()).toBeLessThan(Date.now() + 3_600_000);
+  });
+
   it("uses a reachable address in links when it listens on all addresses", async () => {
     const { url } = await openServer({ host: "0.0.0.0" });
     expect(new URL(url).hostname).toBe("127.0.0.1");
