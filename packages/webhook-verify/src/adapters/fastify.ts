@@ -85,19 +85,21 @@ async function register(app: FastifyInstance, options: FastifyReceiverOptions): 
   // Returns no promise: Fastify would wait for its result, and then for the end of the response.
   const handle = (request: FastifyRequest, reply: FastifyReply) => void respond(request, reply);
 
-  // This has an effect in the scope of this plugin only: the bytes stay in the stream until the
-  // receiver reads them.
-  app.removeAllContentTypeParsers();
-  // Fastify remembers which parser a content type has, but not that it is the one of "*".
-  app.addContentTypeParser(["application/json", "*"], (_request, payload, done) =>
-    done(null, payload),
-  );
-  // Fastify rejects a malformed content type. The receiver does not: the signature decides.
-  app.setErrorHandler((error: { code?: string }, request, reply) => {
-    if (error.code !== "FST_ERR_CTP_INVALID_MEDIA_TYPE") throw error;
-    handle(request, reply);
+  // In a scope of its own, the bytes stay in the stream until the receiver reads them, and other
+  // routes keep their parsers, also when somebody calls this function instead of registering it.
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    // Fastify remembers which parser a content type has, but not that it is the one of "*".
+    scope.addContentTypeParser(["application/json", "*"], (_request, payload, done) =>
+      done(null, payload),
+    );
+    // Fastify rejects a malformed content type. The receiver does not: the signature decides.
+    scope.setErrorHandler((error: { code?: string }, request, reply) => {
+      if (error.code !== "FST_ERR_CTP_INVALID_MEDIA_TYPE") throw error;
+      handle(request, reply);
+    });
+    scope.all(options.path, handle);
   });
-  app.all(options.path, handle);
 }
 
 /** The check is structural, because a hook may use another implementation of streams. */

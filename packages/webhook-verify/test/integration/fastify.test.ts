@@ -67,6 +67,28 @@ it.each<[string, (app: FastifyInstance) => void]>([
   expect([response.status, response.text]).toEqual([200, expect.stringContaining("points")]);
 });
 
+const options = { path: "/webhooks", secret, handler: () => {} };
+/** As the package fastify-plugin does: the plugin has no scope of its own. */
+const wrap = (plugin: FastifyPluginAsync) =>
+  Object.assign(plugin, { [Symbol.for("skip-override")]: true });
+
+it.each<[string, (app: FastifyInstance) => unknown]>([
+  ["called with the application", (app) => fastifyReceiver(app, options)],
+  ["wrapped", (app) => app.register(wrap((own) => fastifyReceiver(own, options)))],
+])("does not change the parsers of other routes when the plugin is %s", async (_how, mount) => {
+  const app = fastify();
+  mount(app);
+  app.post("/orders", async (request) => ({ got: request.body }));
+  app.setErrorHandler((_error, _request, reply) => reply.code(418).send());
+  await app.ready();
+  expect((await inject(app)).statusCode).toBe(204);
+  const order = await app.inject({ method: "POST", url: "/orders", payload: { points: 1 } });
+  expect(order.json()).toEqual({ got: { points: 1 } });
+  const headers = { "content-type": "application/json" };
+  const broken = await app.inject({ method: "POST", url: "/orders", payload: "{", headers });
+  expect(broken.statusCode).toBe(418);
+});
+
 it.each(["application/json", "text/plain;charset=x", "garbage;;;=", "", undefined])(
   "verifies the bytes with the content type %j, which the hooks of the Fastify application see as it was sent",
   async (contentType) => {
