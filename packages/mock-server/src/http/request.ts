@@ -11,8 +11,10 @@ const maxBodyLevels = 64;
 
 const reject = (status: number, detail: string) => ({ failure: createProblem(status, detail) });
 
-/** Fails for a body that is too large, incomplete or not UTF-8. */
+/** Fails for a body that is too large, incomplete, not UTF-8 or read before. */
 export async function readText({ req }: Call): Promise<Result<string, Problem>> {
+  if (req.raw.bodyUsed)
+    return reject(400, "The body was read before: in a handler of MSW, read request.clone().");
   try {
     const bytes = await readBytes(req);
     return bytes === undefined

@@ -159,6 +159,19 @@ describe("with MSW", () => {
       "InternalError",
     );
   });
+
+  it("says that a handler of the user has read the body", async () => {
+    const { http } = await import("msw");
+    const service = createMockService({ templates: [shopTemplate] });
+    const read = http.post("*", async ({ request }) => void (await request.text()));
+    const server = setupServer(read, ...mockHandlers(service));
+    server.listen(unhandled);
+    onTestFinished(() => server.close());
+    const call = caller(service.baseUrl, fetch, service.apiKeys.website);
+    const path = `/api/v1/templates/${shopTemplate.id}/passes`;
+    const { status, body } = await call("POST", path, { body: toSignUp() });
+    expect([status, body.detail]).toEqual([400, expect.stringContaining("read request.clone()")]);
+  });
 });
 
 describe("on a port", () => {
