@@ -2,7 +2,7 @@
  * Rows of one list that are the same user or the same customer: two users with one phone or email
  * are one customer of the service (spec 4.1).
  */
-import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
+import { type OpenSqliteDatabase, openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import { CommandError } from "../command-error.ts";
 import type { Identity } from "./identity.ts";
 import type { MappingOptions, Target } from "./mapping.ts";
@@ -47,8 +47,7 @@ export type ListIndex = ReturnType<typeof createIndex>;
  * valid, and the valid rows. It is a temporary file of SQLite, so memory does not grow with the
  * list.
  */
-export function createIndex() {
-  const database = openSqlite("");
+export function createIndex(database: OpenSqliteDatabase = openSqlite("")) {
   database.exec("PRAGMA temp_store = FILE"); // libsql would keep the table in memory
   database.exec("PRAGMA temp.journal_mode = OFF");
   database.exec(
@@ -61,14 +60,17 @@ export function createIndex() {
   const select = database.prepare("SELECT line, is_valid FROM lines WHERE key = ?");
   const insertRow = database.prepare("INSERT INTO rows (row) VALUES (?)");
   const selectRows = database.prepare("SELECT id, row FROM rows WHERE id > ? ORDER BY id LIMIT ?");
-  const find = (key: string) => select.get(key) as { line: number; is_valid: number } | undefined;
+  const find = (key: string) =>
+    useIndex(() => select.get(key) as { line: number; is_valid: number } | undefined);
+  const selectBatch = (afterId: number, size: number) =>
+    useIndex(() => selectRows.all(afterId, size) as { id: number; row: string }[]);
   return {
     /** Adds the values of a row that no earlier row has. */
     addRow(keys: readonly ListKey[], line: number, isValid: boolean): void {
       for (const [, key] of keys) useIndex(() => insert.run(key, line, Number(isValid)));
     },
     /** @returns the first line that has a value. */
-    findLine: (key: string) => useIndex(() => find(key)?.line),
+    findLine: (key: string) => find(key)?.line,
     hasUser: (userId: string) => find(toUserKey(userId)) !== undefined,
     /** @returns the line of the user's row if it is valid. */
     findValidRow(userId: string): number | undefined {
@@ -81,7 +83,7 @@ export function createIndex() {
     *readBatches(size: number): Generator<ImportRow[], void> {
       let lastId: number | undefined = 0;
       while (lastId !== undefined) {
-        const stored = selectRows.all(lastId, size) as { id: number; row: string }[];
+        const stored = selectBatch(lastId, size);
         if (stored.length > 0) yield stored.map(({ row }) => JSON.parse(row));
         lastId = stored.at(-1)?.id;
       }
