@@ -4,10 +4,12 @@
  */
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import { openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import { createFolder } from "@loyalty-cards/testing/resources";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CommandError } from "../src/command-error.ts";
+import { createIndex, type ListIndex } from "../src/import/duplicates.ts";
 import { type ListRecord, openList } from "../src/import/list.ts";
 import { parseLines, run } from "./terminal.ts";
 
@@ -467,6 +469,25 @@ it("names the column of the list when its name is not that of the target", async
   });
 });
 
+it.each<[string, (index: ListIndex) => unknown]>([
+  ["findLine", (index) => index.findLine("user 1")],
+  ["hasUser", (index) => index.hasUser("1")],
+  ["findValidRow", (index) => index.findValidRow("1")],
+  ["readBatches", (index) => [...index.readBatches(1)]],
+])("names the temporary folder when the index cannot be read: %s", (_, read) => {
+  const database = openSqlite("");
+  const fail = () => {
+    throw new Error("disk I/O error");
+  };
+  const index = createIndex({
+    exec: (sql) => database.exec(sql),
+    prepare: (sql) => ({ ...database.prepare(sql), get: fail, all: fail }),
+    close: () => database.close(),
+  });
+  expect(() => read(index)).toThrow(/^The temporary folder cannot be used: disk I\/O error/);
+  index.close();
+});
+
 describe("duplicates", () => {
   it("are reported by id and by person, whatever rows are between them and however a phone is written", async () => {
     const rows = [
@@ -524,13 +545,25 @@ describe("consents", () => {
     },
   );
 
-  it.each([[[""]], [["--privacy", " "]]])(
-    "need options that are complete, not %j",
-    async (args) => {
-      expect(await check("userId\n1\n", ...args)).toMatchObject({
+  it("need a source", async () => {
+    expect(await check("userId\n1\n", "")).toMatchObject({
+      code: 2,
+      stderr:
+        "loyalty-cards: There is no privacy consent: use --privacy VERSION if all members accepted that version of the text, or --map privacy=COLUMN for a column with the version.\n",
+    });
+  });
+
+  it.each([
+    ["--privacy", ""],
+    ["--privacy", " "],
+    ["--privacy", "1", "--marketing-version", " "],
+  ])(
+    "refuse a blank version, such as an unset variable of the shell: %s %j %s %s",
+    async (...args) => {
+      const cwd = createFolder({ "members.csv": "userId,privacy,marketing\n1,yes,yes\n" });
+      expect(await run(["import", "check", "members.csv", ...args], { cwd })).toMatchObject({
         code: 2,
-        stderr:
-          "loyalty-cards: There is no privacy consent: use --privacy VERSION if all members accepted that version of the text, or --map privacy=COLUMN for a column with the version.\n",
+        stderr: expect.stringContaining("It must not be blank."),
       });
     },
   );
@@ -588,6 +621,14 @@ describe("mapping", () => {
     expect(problems).toEqual([
       "2:18  field.points is not a number such as 12 or 12.5, of at most 15 digits",
     ]);
+  });
+
+  it("finds no number in a cell of one space, as in an empty one", async () => {
+    const text = "userId,field.points\n1, \n2,\n";
+    expect(await checkEach(text, "--number-field", "points")).toMatchObject({
+      code: 0,
+      problems: [],
+    });
   });
 });
 

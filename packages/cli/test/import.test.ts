@@ -44,7 +44,7 @@ describe("import", () => {
       "members.csv":
         "sep=;\nid;tel;mail;full;news;terms;size;field.name\n" +
         "1; +48600100200 ;a@example.com;Anna;YES;true;12.5;A\n" +
-        "2;;b@example.com;;no;1;;\n;;;;;;;\n",
+        "2;;b@example.com;;no;1; ; \n;;;;;;;\n",
     });
     const map =
       "userId=id phone=tel email=mail name=full marketing=news privacy=terms field.shoeSize=size".split(

@@ -27,8 +27,6 @@ interface IssueOptions {
   marketing?: string | true;
 }
 
-const parseGivenVersion = (version: string) => parseText(parseVersion(version));
-
 function addIssueCommand(program: Command, cli: Cli): void {
   const issue = program
     .command("issue")
@@ -38,12 +36,12 @@ function addIssueCommand(program: Command, cli: Cli): void {
     .requiredOption(
       "--privacy <version>",
       "version of the accepted privacy text (required)",
-      parseGivenVersion,
+      parseVersion,
     )
     .option(
       "--marketing [version]",
       "the user opted in to marketing; version of its text",
-      parseGivenVersion,
+      parseVersion,
     )
     .option("--phone <number>", "phone number; it identifies the customer first")
     .option("--email <address>", "email address")
@@ -90,7 +88,7 @@ export function addCardCommands(program: Command, cli: Cli): void {
     .option(
       "--version <label>",
       "version of the text that the customer agreed to, with --set",
-      parseGivenVersion,
+      parseVersion,
     );
   addExamples(consent, "loyalty-cards consent card_8sT2kq --set yes --version 2026-01");
   setAction(cli, consent, async () => runConsent);

@@ -49,7 +49,7 @@ function requireSources(mapping: Mapping, list: List, options: MappingOptions): 
     throw new CommandError(
       `No column of ${list.name} is mapped to userId: use --map userId=COLUMN. ${describeColumns(list)}`,
     );
-  if (!options.privacy?.trim() && !mapping.has("privacy"))
+  if (options.privacy === undefined && !mapping.has("privacy"))
     throw new CommandError(
       "There is no privacy consent: use --privacy VERSION if all members accepted that version of the text, or --map privacy=COLUMN for a column with the version.",
     );

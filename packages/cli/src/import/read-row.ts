@@ -66,18 +66,19 @@ function readFieldValues(row: Row, { numberField = [] }: MappingOptions): FieldV
   for (const target of row.mapping.keys()) {
     const [, key] = /^field\.(.+)$/.exec(target) ?? [];
     if (key === undefined) continue;
-    const value = row.getValue(target);
-    if (value === "") continue; // the service rejects the row if the field is required
-    const isNumber = typeof value === "number" || numberField.includes(key);
-    fieldValues[key] = (isNumber ? readNumber(row, target) : row.readText(target)) ?? "";
+    const isNumber = typeof row.getValue(target) === "number" || numberField.includes(key);
+    const value = isNumber ? readNumber(row, target) : row.readText(target);
+    // An empty value is left out: the service rejects the row if the field is required.
+    if (value !== undefined && value !== "") fieldValues[key] = value;
   }
   return fieldValues;
 }
 
+/** @returns undefined for an empty value, and for one with a problem, which is added. */
 function readNumber(row: Row, target: Target): number | undefined {
   const value = row.getValue(target);
   const text = typeof value === "number" ? String(value) : row.readText(target);
-  if (text === undefined) return undefined;
+  if (text === undefined || text === "") return undefined;
   const number = Number(text);
   const isDecimal = /^-?\d+(?:\.\d+)?$/.test(text);
   if (isDecimal && Math.abs(number) <= Number.MAX_SAFE_INTEGER) return number;
