@@ -99,7 +99,7 @@ function createContext(terminal: Terminal, globals: GlobalOptions): Context {
     globals,
     ask: canAsk ? (question) => ask(terminal, print, question) : undefined,
     timeoutMs,
-    createClient: (more) => createClient(globals.baseUrl, sources, { timeoutMs, ...more }),
+    createClient: (more) => createClient(globals.baseUrl, sources, { ...more, timeoutMs }),
   };
 }
 

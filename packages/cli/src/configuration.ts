@@ -185,6 +185,9 @@ function findForeignHost(
   return URL.canParse(address) ? new URL(address).host : address;
 }
 
+/** The longest that an outbox takes. No `--timeout` is longer. */
+const maxDeadlineMs = 3_600_000;
+
 /**
  * @throws {CommandError} when the address or the key is missing, or the key is not meant for the
  * address; `configuration` errors of the client for invalid ones.
@@ -192,7 +195,7 @@ function findForeignHost(
 export async function createClient(
   option: string | undefined,
   sources: Sources,
-  more: Partial<IssuingClientOptions>,
+  more: Partial<IssuingClientOptions> & { timeoutMs: number },
 ): Promise<IssuingClient> {
   const { createIssuingClient } = await import("@loyalty-cards/issuing-client");
   const baseUrl = readBaseUrl(option, sources.all);
@@ -201,6 +204,7 @@ export async function createClient(
     baseUrl,
     apiKey: more.apiKey ?? readApiKey(sources),
     userAgent: "cli",
+    deadlineMs: Math.min(3 * more.timeoutMs, maxDeadlineMs), // three attempts
     idempotencyNamespace: sources.all.LOYALTY_IDEMPOTENCY_NAMESPACE ?? "", // as the client reads it
     ...more,
   });

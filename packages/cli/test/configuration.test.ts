@@ -6,7 +6,9 @@ import { existsSync, mkdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { createFolder, listen } from "@loyalty-cards/testing/resources";
+import { createVirtualClock } from "@loyalty-cards/testing/virtual-clock";
 import { describe, expect, it } from "vitest";
+import { createClient } from "../src/configuration.ts";
 import { openMock, type RunOptions, run } from "./terminal.ts";
 
 /** A service that counts connections, so that a connection without a request is found too. */
@@ -302,3 +304,19 @@ it.each([
     );
   },
 );
+
+it("waits for a slow response as long as --timeout says, also longer than the client by default", async () => {
+  const clock = createVirtualClock();
+  const timeoutMs = 60_000;
+  const client = await createClient(
+    "https://cards.test",
+    { process: {}, file: {}, all: key },
+    {
+      timeoutMs,
+      fetch: () =>
+        clock.wait(timeoutMs - 1, Response.json({ id: "card_1", publicUrl: "https://a.b" })),
+      testing: { clock },
+    },
+  );
+  expect(await clock.run(client.getCard("card_1"))).toMatchObject({ id: "card_1" });
+});
