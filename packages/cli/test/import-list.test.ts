@@ -121,6 +121,7 @@ describe("reading CSV", () => {
     ['id,name\n1,a\n2,"b\n3,c\n', 3],
     [`id,name\n1,"${"line\n".repeat(300_000)}`, 2],
     ['id,name\n1,12" vinyl\n', 2],
+    ['id,na"me\n1,a\n', 1],
     ['id,name\n1,a\n1,"a" b\n', 3],
   ])("refuses quotes that are not RFC 4180, and quotes no value", async (text, line) => {
     expect(await readError(text)).toBe(

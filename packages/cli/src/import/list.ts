@@ -95,7 +95,7 @@ type Records = AsyncGenerator<ListRecord, void>;
 async function* readCsv(texts: AsyncIterable<string>, name: string, delimiter: string): Records {
   let columns: string[] = [];
   /** The last line of the last complete record. */
-  let lastLine = 1;
+  let lastLine = 0;
   const parser = new Parser({
     delimiter,
     record_delimiter: "\n",
@@ -105,6 +105,7 @@ async function* readCsv(texts: AsyncIterable<string>, name: string, delimiter: s
     relax_column_count: true, // programs leave out empty values at the end of a row
     max_record_size: maxRecordLength, // a quoted value is not closed
     columns(header: string[]) {
+      lastLine = 1;
       const names = header.map((column) => column.trim());
       columns = names.map((name, at) =>
         names.indexOf(name) === at ? name : `${name} (${at + 1})`,
