@@ -402,6 +402,20 @@ it.each<[route: string, body: unknown, status: number, detail: RegExp]>([
   for (const { pointer } of response.body.errors ?? []) expect(pointer).toMatch(/^(\/|$)/);
 });
 
+it.each([
+  ["TypeError", (): number => JSON.parse("null").now],
+  ["RangeError", () => Number.NaN], // the time has no ISO 8601
+])(
+  "responds 500 without the message of a %s that is no mistake of the caller",
+  async (_name, now) => {
+    const clock = manualClock();
+    const { send } = await openControlledShop({ clock });
+    clock.now = now;
+    const { status, body } = await send("GET", "/_mock/clock");
+    expect([status, body.detail]).toEqual([500, "The mock service failed."]);
+  },
+);
+
 /** The routes that the service lists in its 404 response. */
 async function routes(): Promise<string[]> {
   const { body } = await openMockShop().call("GET", "/_mock/nothing", { key: null });

@@ -13,6 +13,7 @@ import {
   toMilliseconds,
 } from "../domain/clock.ts";
 import type { ChangeNotifier, Domain } from "../domain/context.ts";
+import { ConflictError } from "../domain/errors.ts";
 import type { Attempt, Delivery, EventType } from "../domain/state.ts";
 
 /** An attempt, with its delivery and event. */
@@ -91,7 +92,7 @@ export function createServiceClock(
       const ms = toMilliseconds(duration);
       return runInTurn(async () => {
         const endMs = now() + ms;
-        if (endMs > latestMs) throw new RangeError("The clock cannot go beyond the year 9999.");
+        if (endMs > latestMs) throw new ConflictError("The clock cannot go beyond the year 9999.");
         return record(() => moveTo(domain, dispatcher, endMs));
       });
     },
@@ -142,7 +143,7 @@ async function waitForAttempts(
 ): Promise<void> {
   await dispatcher.idle();
   if (domain.clock !== clock)
-    throw new RangeError("The clock was set while it was moved: move it again.");
+    throw new ConflictError("The clock was set while it was moved: move it again.");
 }
 
 /** A clock that runs may be ahead of the target. */
@@ -151,7 +152,7 @@ const moveForward = (clock: MovableClock, targetMs: number) =>
 
 function requireMovable(clock: Clock): MovableClock {
   if (isMovable(clock)) return clock;
-  throw new RangeError(
+  throw new ConflictError(
     'This service uses real time, which cannot be moved: create it with { clock: manualClock() }, or set its clock to { "mode": "manual" } or { "mode": "scaled" }.',
   );
 }

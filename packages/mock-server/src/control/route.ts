@@ -4,9 +4,9 @@
  */
 import type { Result } from "@loyalty-cards/internal/result";
 import type { ControlValidator } from "@loyalty-cards/openapi/control-validators";
-import { NotFoundError } from "../domain/context.ts";
+import { ConflictError, InputError, NotFoundError } from "../domain/errors.ts";
 import { createProblem, createValidationProblem, type Problem } from "../domain/problem.ts";
-import { InputError, validateInput } from "../domain/validation.ts";
+import { validateInput } from "../domain/validation.ts";
 import { type App, type Call, respond } from "../http/app.ts";
 import { emptyReply, jsonReply, problemReply, type Reply } from "../http/reply.ts";
 import { parseJson, parseLimit, readText } from "../http/request.ts";
@@ -110,19 +110,18 @@ function toReply({ value, failure }: Result<unknown, Problem>, status: number): 
   return value === undefined ? emptyReply(204) : jsonReply(status, value);
 }
 
-/**
- * The status for each error that the functions of the service object throw; the first match counts.
- */
+/** The status for each mistake of a caller. */
 const statusByError = [
   [WaitTimeoutError, 408],
   [NotFoundError, 404],
-  [RangeError, 409],
-  [TypeError, 422],
+  [ConflictError, 409],
+  [InputError, 422],
 ] as const;
 
-/** @throws the error, when it is none of the service object. */
+/** @throws the error, when it is a mistake of the service. */
 function toProblem(error: unknown): Problem {
-  if (error instanceof InputError) return createValidationProblem(error.errors);
+  if (error instanceof InputError && error.errors.length > 0)
+    return createValidationProblem(error.errors);
   const [, status] = statusByError.find(([type]) => error instanceof type) ?? [];
   if (status === undefined) throw error;
   return createProblem(status, (error as Error).message);

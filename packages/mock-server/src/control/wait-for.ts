@@ -7,6 +7,7 @@ import { isWaitCondition } from "@loyalty-cards/openapi/control-validators";
 import type { Backend } from "../backend/backend.ts";
 import { findDeliveries } from "../delivery/deliveries.ts";
 import { type Card, toCard } from "../domain/cards.ts";
+import { InputError } from "../domain/errors.ts";
 import type { Delivery, EventType, ServiceEvent } from "../domain/state.ts";
 import { isDeeperThan, isObject, validateInput } from "../domain/validation.ts";
 
@@ -61,11 +62,11 @@ export async function waitFor<Condition extends WaitCondition>(
   const { timeoutMs = defaultTimeoutMs, signal } = options;
   validateInput(isWaitCondition, condition, "The condition");
   if (isDeeperThan(maxLevels, condition))
-    throw new TypeError(`The condition is nested deeper than ${maxLevels} levels.`);
+    throw new InputError(`The condition is nested deeper than ${maxLevels} levels.`);
   if (!(timeoutMs >= 0 && timeoutMs <= maxTimerMs))
-    throw new TypeError(`"timeoutMs" must be a number, at least 0 and at most ${maxTimerMs}.`);
+    throw new InputError(`"timeoutMs" must be a number, at least 0 and at most ${maxTimerMs}.`);
   if (["event", "delivery", "card"].filter((name) => name in condition).length !== 1)
-    throw new TypeError("Wait for one of event, delivery and card.");
+    throw new InputError("Wait for one of event, delivery and card.");
   // A copy, because a getter may return another value later.
   const wanted = structuredClone(condition as WaitCondition & { count?: number });
   const isMet = () => findMatches(backend, wanted).length >= (wanted.count ?? 1);

@@ -3,6 +3,7 @@
  */
 import type { OptionNames } from "@loyalty-cards/internal/known-options";
 import { type Domain, getById } from "../domain/context.ts";
+import { ConflictError } from "../domain/errors.ts";
 import { generateId, getPosition } from "../domain/ids.ts";
 import type { Attempt, Delivery, ServiceEvent, State } from "../domain/state.ts";
 
@@ -81,7 +82,7 @@ function decideNext(
 export function getResendable({ state }: Domain, deliveryId: string): Delivery {
   const delivery = getById(state.deliveries, deliveryId, "delivery");
   if (!state.endpoints.has(delivery.endpointId))
-    throw new RangeError("The endpoint of this delivery was deleted.");
+    throw new ConflictError("The endpoint of this delivery was deleted.");
   return delivery;
 }
 

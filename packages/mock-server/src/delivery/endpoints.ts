@@ -3,6 +3,7 @@ import { canForwardTo, isLoopback, isPrivate } from "@loyalty-cards/internal/hos
 import type { components } from "@loyalty-cards/openapi/control";
 import { isEndpointChange, isEndpointInput } from "@loyalty-cards/openapi/control-validators";
 import { type Domain, getById } from "../domain/context.ts";
+import { InputError } from "../domain/errors.ts";
 import { generateId } from "../domain/ids.ts";
 import type { Endpoint } from "../domain/state.ts";
 import { validateInput } from "../domain/validation.ts";
@@ -113,20 +114,20 @@ export function checkEndpoint(
   input: EndpointInput,
 ): void {
   const { url } = validateInput(isEndpointInput, input, "The endpoint");
-  if (!URL.canParse(url)) throw new TypeError(`The endpoint's url "${url}" is not a URL.`);
+  if (!URL.canParse(url)) throw new InputError(`The endpoint's url "${url}" is not a URL.`);
   const { protocol, hostname, username, password } = new URL(url);
   if (username !== "" || password !== "")
-    throw new TypeError("An endpoint's url must not have a user or a password.");
+    throw new InputError("An endpoint's url must not have a user or a password.");
   if (forwardTo !== undefined && toHref(url) === toHref(forwardTo) && canForwardTo(new URL(url)))
     return;
   // spec 6.3.5: public HTTPS addresses. Loopback addresses are allowed too, for development.
   if (isLoopback(hostname) && (protocol === "https:" || protocol === "http:")) return;
   if (protocol !== "https:")
-    throw new TypeError(
+    throw new InputError(
       "An endpoint must be https://; http:// is allowed for loopback addresses only.",
     );
   if (isPrivate(hostname))
-    throw new TypeError(
+    throw new InputError(
       `An endpoint must have a public address, and "${hostname}" is in a private network.`,
     );
 }

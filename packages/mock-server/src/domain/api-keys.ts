@@ -1,5 +1,6 @@
 /** API keys of the two kinds (spec 5.2): created and revoked, so that a rotation can be tested. */
-import { type Domain, NotFoundError } from "./context.ts";
+import type { Domain } from "./context.ts";
+import { InputError, NotFoundError } from "./errors.ts";
 import { generateId } from "./ids.ts";
 import type { ApiKey, ApiKeyKind, ApiKeys } from "./state.ts";
 
@@ -18,7 +19,7 @@ export const apiKeyNames: ApiKeys = { website: "Website key", full: "Full key" }
 /** @throws {TypeError} for another kind. */
 export function createApiKey({ state, notifyChange }: Domain, kind: ApiKeyKind): ApiKey {
   if (!Object.hasOwn(apiKeyNames, kind))
-    throw new TypeError(`There is no kind "${kind}" of API keys: use "website" or "full".`);
+    throw new InputError(`There is no kind "${kind}" of API keys: use "website" or "full".`);
   const apiKey = { key: generateId(`mock_${kind}`), kind };
   state.apiKeys.set(apiKey.key, apiKey);
   notifyChange();

@@ -1,6 +1,7 @@
 /** Cards: create, convert for the API, add to wallets (spec 2.1), record what was done to them. */
 import type { components } from "@loyalty-cards/openapi";
-import { type Domain, getById, NotFoundError } from "./context.ts";
+import { type Domain, getById } from "./context.ts";
+import { ConflictError, InputError, NotFoundError } from "./errors.ts";
 import { generateId } from "./ids.ts";
 import {
   type Action,
@@ -103,7 +104,7 @@ export const getCard = ({ state }: Domain, cardId: string): StoredCard =>
 export function setStatus(domain: Domain, cardId: string, status: string): Card {
   const card = getCard(domain, cardId);
   if (typeof status !== "string" || status.trim() === "")
-    throw new TypeError('status must be a text that is not blank, such as "blocked".');
+    throw new InputError('status must be a text that is not blank, such as "blocked".');
   card.status = status;
   recordAction(domain, cardId, { type: "status", status });
   domain.notifyChange();
@@ -117,7 +118,7 @@ export function setStatus(domain: Domain, cardId: string, status: string): Card 
 export function addToWallet(domain: Domain, cardId: string, wallet: string): void {
   const card = requireWallet(domain, cardId, wallet);
   if (card.wallets.includes(wallet))
-    throw new RangeError(`The card is already in the ${wallet} wallet.`);
+    throw new ConflictError(`The card is already in the ${wallet} wallet.`);
   card.wallets.push(wallet);
   const actionId = recordAction(domain, cardId, { type: "wallet", wallet, isAdded: true });
   const data = { passId: card.id, customerId: card.customerId, wallet };
@@ -131,7 +132,7 @@ export function addToWallet(domain: Domain, cardId: string, wallet: string): voi
 export function removeFromWallet(domain: Domain, cardId: string, wallet: string): void {
   const card = requireWallet(domain, cardId, wallet);
   if (!card.wallets.includes(wallet))
-    throw new RangeError(`The card is not in the ${wallet} wallet.`);
+    throw new ConflictError(`The card is not in the ${wallet} wallet.`);
   card.wallets = card.wallets.filter((name) => name !== wallet);
   const actionId = recordAction(domain, cardId, { type: "wallet", wallet, isAdded: false });
   const data = { passId: card.id, customerId: card.customerId, wallet };

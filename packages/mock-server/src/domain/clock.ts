@@ -3,6 +3,7 @@
 import { requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { maxTimerMs } from "@loyalty-cards/internal/limits";
 import type { components } from "@loyalty-cards/openapi/control";
+import { ConflictError, InputError } from "./errors.ts";
 
 /** How a clock runs: system (real time), manual, or scaled. */
 export type ClockSetting = components["schemas"]["ClockSetting"];
@@ -114,11 +115,11 @@ export function createClock({ mode, factor = 1 }: ClockSetting, startAt: number)
   if (mode === "manual") return manualClock(startAt);
   if (mode === "scaled") return scaledClock({ factor, startAt });
   if (mode !== "system")
-    throw new TypeError(`There is no clock mode "${mode}"; use system, manual or scaled.`);
+    throw new InputError(`There is no clock mode "${mode}"; use system, manual or scaled.`);
   const machine = systemClock();
   // One second of tolerance: a scaled clock with factor 1 may differ by rounding.
   if (startAt > machine.now() + 1_000)
-    throw new RangeError(
+    throw new ConflictError(
       "The clock is ahead of real time, and time cannot move back: reset the service, or use scaled.",
     );
   return machine;
@@ -137,7 +138,7 @@ function parseStart(what: string, startAt: Date | number | string): number {
 function requireForward(nowMs: number, atMs: number): number {
   if (!(atMs >= nowMs))
     throw new RangeError("Time cannot move back; create a new service instead.");
-  if (atMs > latestMs) throw new RangeError("The clock cannot go beyond the year 9999.");
+  if (atMs > latestMs) throw new ConflictError("The clock cannot go beyond the year 9999.");
   return atMs;
 }
 
@@ -168,7 +169,7 @@ export function toMilliseconds(duration: Duration): number {
       parts === null ? Number.NaN : Number(parts[1]) * unitsMs[parts[2] as keyof typeof unitsMs];
     if (ms <= longestMs) return ms;
   }
-  throw new TypeError(
+  throw new InputError(
     `"${duration}" is not a duration: write "90s", "5m", "6h", "1d" or milliseconds.`,
   );
 }

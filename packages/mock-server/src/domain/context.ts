@@ -1,6 +1,6 @@
 /** The context of the domain's functions: state, clock, settings, events, change notifications. */
-import { formatType } from "@loyalty-cards/internal/format";
 import type { Clock } from "./clock.ts";
+import { createNotFoundError } from "./errors.ts";
 import type { SortableIds } from "./ids.ts";
 import type { Delivery, EventData, EventType, State, TrafficRequest } from "./state.ts";
 
@@ -66,20 +66,6 @@ export function createChangeNotifier() {
       return () => void listeners.delete(listener);
     },
   };
-}
-
-/** An id does not exist. */
-export class NotFoundError extends RangeError {
-  override name = "NotFoundError" as const;
-}
-
-/** Describes an id that does not exist, or an object in its place. */
-export function createNotFoundError(what: string, id: unknown): NotFoundError {
-  const problem =
-    typeof id === "string"
-      ? `There is no ${what} "${id}".`
-      : `The id of a ${what} is a string; it is ${formatType(id)}. Pass the member id.`;
-  return new NotFoundError(problem);
 }
 
 /** @throws {NotFoundError} that names the id. */

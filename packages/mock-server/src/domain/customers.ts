@@ -9,10 +9,10 @@ import {
   parsePhoneNumberFromString,
 } from "libphonenumber-js/min/es6";
 import type { Country, Domain } from "./context.ts";
+import type { FieldError } from "./errors.ts";
 import { generateId } from "./ids.ts";
 import { createFieldError } from "./problem.ts";
 import type { Customer } from "./state.ts";
-import type { FieldError } from "./validation.ts";
 
 /** The contact members of a request, normalized. */
 interface Contact {

@@ -18,6 +18,7 @@ import {
   toCard,
 } from "./cards.ts";
 import { type Domain, getById } from "./context.ts";
+import { ConflictError, InputError } from "./errors.ts";
 import { generateId } from "./ids.ts";
 import type { StoredCard, StoredOperation } from "./state.ts";
 import { getTemplate, getTier } from "./templates.ts";
@@ -47,7 +48,7 @@ export function recordPoints(
 function toPositivePoints(points: number): number {
   const rounded = Number.isFinite(points) ? roundPoints(points) : Number.NaN;
   if (rounded > 0) return rounded;
-  throw new TypeError(
+  throw new InputError(
     `"points" must be a positive number, at least 0.000001, not ${describeValue(points)}: pass { points: 120 }.`,
   );
 }
@@ -60,7 +61,7 @@ function toPositivePoints(points: number): number {
 export function recordCorrection(domain: Domain, cardId: string, change: number): Operation {
   const rounded = Number.isFinite(change) ? roundPoints(change) : 0;
   if (rounded === 0)
-    throw new TypeError(
+    throw new InputError(
       `"change" must be a number other than 0, at least 0.000001 above or below, not ${change}.`,
     );
   return recordOperation(domain, cardId, "correction", rounded);
@@ -72,9 +73,9 @@ export function recordCorrection(domain: Domain, cardId: string, change: number)
  */
 export function cancelOperation(domain: Domain, operationId: string): Operation {
   const cancelled = getById(domain.state.operations, operationId, "operation");
-  if (cancelled.isCancelled) throw new RangeError("The operation was already cancelled.");
+  if (cancelled.isCancelled) throw new ConflictError("The operation was already cancelled.");
   if (cancelled.type === "cancellation")
-    throw new RangeError("A cancellation cannot be cancelled.");
+    throw new ConflictError("A cancellation cannot be cancelled.");
   const operation = recordOperation(domain, cancelled.cardId, "cancellation", -cancelled.change);
   cancelled.isCancelled = true;
   domain.notifyChange();
@@ -97,7 +98,7 @@ export function expirePoints(domain: Domain, cardId: string, expiry: Expiry): Ca
   const card = getCard(domain, cardId);
   const expired = toPositivePoints(points);
   if (expired > getTierPoints(card))
-    throw new RangeError(
+    throw new ConflictError(
       `${getTierPoints(card)} points count for the tier; ${points} cannot expire.`,
     );
   const action: ActionDetails = { type: "expiry", change: -expired };
@@ -134,9 +135,9 @@ function recordOperation(
   const card = getCard(domain, cardId);
   const balance = roundPoints(card.balance + change);
   if (!Number.isSafeInteger(Math.trunc(balance)))
-    throw new RangeError("The balance would be too large to be exact.");
+    throw new ConflictError("The balance would be too large to be exact.");
   if (balance < 0)
-    throw new RangeError(`The balance is ${card.balance}; it cannot change by ${change}.`);
+    throw new ConflictError(`The balance is ${card.balance}; it cannot change by ${change}.`);
 
   const operation: StoredOperation = {
     id: generateId("op"),

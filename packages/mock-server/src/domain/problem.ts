@@ -3,7 +3,8 @@
  * values that a visitor reads.
  */
 import type { Validator } from "@loyalty-cards/openapi/validators";
-import { explainSchemaError, type FieldError, unescapePointer } from "./validation.ts";
+import type { FieldError } from "./errors.ts";
+import { explainSchemaError, unescapePointer } from "./validation.ts";
 
 /**
  * Why the service rejects a request to the API: what an error response says. It is returned as the

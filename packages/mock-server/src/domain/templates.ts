@@ -3,10 +3,11 @@ import type { components } from "@loyalty-cards/openapi/control";
 import { isTemplateInput } from "@loyalty-cards/openapi/control-validators";
 import { roundPoints } from "./cards.ts";
 import { type Domain, getById } from "./context.ts";
+import { type FieldError, InputError } from "./errors.ts";
 import { generateId } from "./ids.ts";
 import { createFieldError, type Sentence } from "./problem.ts";
 import type { FieldValues, StoredCard, Template, TemplateField } from "./state.ts";
-import { escapePointer, type FieldError, validateInput } from "./validation.ts";
+import { escapePointer, validateInput } from "./validation.ts";
 
 /** A template to create. Its default id is a generated one. */
 export type TemplateInput = components["schemas"]["TemplateInput"];
@@ -16,14 +17,14 @@ export function createTemplate({ state, notifyChange }: Domain, input: TemplateI
   const valid = validateInput(isTemplateInput, input, "The template");
   const { id = generateId("tpl"), fields = [], tiers = [], ...look } = valid;
   if (!/^\w[\w.-]*$/.test(id)) {
-    throw new TypeError(
+    throw new InputError(
       "template.id may have letters, digits, '.', '_' and '-', and begins with one of the first or '_'.",
     );
   }
-  if (state.templates.has(id)) throw new TypeError(`A template "${id}" already exists.`);
+  if (state.templates.has(id)) throw new InputError(`A template "${id}" already exists.`);
   const keys = fields.map(({ key }) => key);
   const repeated = keys.find((key, index) => keys.indexOf(key) < index);
-  if (repeated !== undefined) throw new TypeError(`The template has two fields "${repeated}".`);
+  if (repeated !== undefined) throw new InputError(`The template has two fields "${repeated}".`);
   const template: Template = {
     ...look,
     id,

@@ -7,15 +7,7 @@ import type {
   ControlValidator,
 } from "@loyalty-cards/openapi/control-validators";
 import type { ValidationError } from "@loyalty-cards/openapi/validators";
-
-export interface FieldError {
-  /** JSON Pointer into the request body. */
-  pointer: string;
-  /** What is wrong. In a response of the API it is a sentence for a person. */
-  detail: string;
-  /** The rule, for a developer, when `detail` is a sentence for a person. */
-  rule?: string;
-}
+import { type FieldError, InputError } from "./errors.ts";
 
 type SchemaError = ValidationError & Partial<ControlValidationError>;
 
@@ -53,17 +45,6 @@ export const toMemberName = (pointer: string) => pointer.slice(1).replaceAll("/"
 export const escapePointer = (key: string) => key.replaceAll("~", "~0").replaceAll("/", "~1");
 export const unescapePointer = (key: string) => key.replaceAll("~1", "/").replaceAll("~0", "~");
 
-/** The input does not match its schema. */
-export class InputError extends TypeError {
-  override name = "InputError" as const;
-  readonly errors: readonly FieldError[];
-
-  constructor(errors: readonly FieldError[]) {
-    super(errors.map(({ detail }) => detail).join(" "));
-    this.errors = errors;
-  }
-}
-
 /**
  * @param whole what the value is, when it is not a body.
  * @returns the value, with the type of the schema.
@@ -82,7 +63,8 @@ export function validateInput<Value>(
     const { pointer, rule } = explainSchemaError(error, whole);
     errors.set(`${pointer} ${rule}`, { pointer, detail: rule });
   }
-  throw new InputError([...errors.values()]);
+  const fieldErrors = [...errors.values()];
+  throw new InputError(fieldErrors.map(({ detail }) => detail).join(" "), fieldErrors);
 }
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -1,7 +1,8 @@
 /** Rules for injected faults: adds them, removes them, and finds the one that applies. */
 import type { components } from "@loyalty-cards/openapi/control";
 import { isFaultInput } from "@loyalty-cards/openapi/control-validators";
-import { createNotFoundError, type Domain } from "../domain/context.ts";
+import type { Domain } from "../domain/context.ts";
+import { createNotFoundError } from "../domain/errors.ts";
 import { generateId } from "../domain/ids.ts";
 import type { EventType, Fault } from "../domain/state.ts";
 import { validateInput } from "../domain/validation.ts";
