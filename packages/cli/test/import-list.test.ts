@@ -9,8 +9,8 @@ import { createFolder } from "@loyalty-cards/testing/resources";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CommandError } from "../src/command-error.ts";
-import { createIndex, type ListIndex } from "../src/import/duplicates.ts";
 import { type ListRecord, openList } from "../src/import/list.ts";
+import { createIndex, type ListIndex } from "../src/import/list-index.ts";
 import { parseLines, run } from "./terminal.ts";
 
 const readAll = (content: string | Uint8Array) =>

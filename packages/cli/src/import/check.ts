@@ -1,18 +1,15 @@
 /**
  * The check of a list: reads all rows, and groups their problems. `import check FILE` prints them.
  */
-import { statSync } from "node:fs";
-import { resolve } from "node:path";
 import { formatNumber } from "@loyalty-cards/internal/format";
-import type { Result } from "@loyalty-cards/internal/result";
 import type { Context } from "../command.ts";
-import { CommandError, exitCodes } from "../command-error.ts";
+import { exitCodes } from "../command-error.ts";
 import { formatCount, style, Text, text } from "../printable.ts";
-import { createIndex, type ListIndex } from "./duplicates.ts";
-import { type List, openList } from "./list.ts";
-import { type MappingOptions, parseMapping } from "./mapping.ts";
-import { type InvalidRow, readRow } from "./read-row.ts";
-import type { ImportRow, RowProblem } from "./row.ts";
+import { openListFile } from "./list.ts";
+import { createIndex } from "./list-index.ts";
+import type { MappingOptions } from "./mapping.ts";
+import { readRows } from "./read-row.ts";
+import type { RowProblem } from "./row.ts";
 
 /** The rows with one problem. */
 interface Group {
@@ -81,48 +78,6 @@ function formatGroup(cause: string, { rows, problems }: Group): string {
   if (rows === 1) return `line ${line}${named}: ${message}`;
   const lines = problems.map((one) => one.line).join(", ");
   return `${cause}${named}, lines ${lines}${rows > problems.length ? " …" : ""}`;
-}
-
-/**
- * Yields each row that was read.
- * @param index gets the rows.
- * @throws {CommandError} for a list that cannot be read as a whole.
- */
-export async function* readRows(
-  { print }: Context,
-  list: List,
-  options: MappingOptions,
-  index: ListIndex,
-): AsyncGenerator<Result<ImportRow, InvalidRow>, void> {
-  const mapping = parseMapping(list, options);
-  // These are names and not personal data: a file without a header was rejected.
-  const unused = list.columns
-    .filter((column) => ![...mapping.values()].includes(column))
-    .map((column) => column || "one without a name");
-  if (unused.length > 0) print.info(`Columns that are not used: ${unused.join(", ")}`);
-  const fields = [...mapping.keys()].filter((target) => target.startsWith("field."));
-  print.info(
-    fields.length > 0
-      ? `Fields of the card: ${fields.join(", ").replaceAll("field.", "")}. Check their spelling: only the service knows the fields of the template.`
-      : "No column is mapped to field.KEY: the cards will have no field values. If the template has fields, add for example --map field.name=name.",
-  );
-  for await (const record of list.records) {
-    if (record.line % 10_000 === 0) print.status(`Reading  line ${formatNumber(record.line)}`);
-    yield readRow(record, mapping, options, index);
-  }
-  print.status(undefined);
-}
-
-/** Opens a file, or stdin for `-`. */
-export async function openListFile(
-  { stdin, cwd }: Context["terminal"],
-  file: string,
-): Promise<List> {
-  if (file === "-") return openList("stdin", stdin);
-  const path = resolve(cwd, file);
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
-    throw new CommandError(`"${file}" is a folder: name the list in it.`);
-  return openList(path);
 }
 
 /** `import check FILE`. */

@@ -5,9 +5,9 @@ import type { Context } from "../command.ts";
 import { CommandError } from "../command-error.ts";
 import { readTemplateId } from "../configuration.ts";
 import { formatCount } from "../printable.ts";
-import { ListCheck, openListFile, readRows } from "./check.ts";
-import { createIndex, type ListIndex } from "./duplicates.ts";
-import type { List } from "./list.ts";
+import { ListCheck } from "./check.ts";
+import { type List, openListFile } from "./list.ts";
+import { createIndex, type ListIndex } from "./list-index.ts";
 import {
   addRows,
   claim,
@@ -24,6 +24,7 @@ import {
 } from "./list-outbox.ts";
 import { type MappingOptions, parseMapping } from "./mapping.ts";
 import { createProgress, type Progress } from "./progress.ts";
+import { readRows } from "./read-row.ts";
 import * as report from "./report.ts";
 
 interface ImportOptions extends MappingOptions {
@@ -175,10 +176,14 @@ async function sendAll(run: Run, needsYes: boolean): Promise<report.ImportEnding
     stopping.abort("interrupted");
   });
   const progress = createProgress(print);
-  const isConfirmed = !needsYes || (await sendFirst(run, progress));
-  if (isConfirmed) await send(run, progress, Number.POSITIVE_INFINITY);
-  print.status(undefined);
-  removeListener();
+  let isConfirmed: boolean;
+  try {
+    isConfirmed = !needsYes || (await sendFirst(run, progress));
+    if (isConfirmed) await send(run, progress, Number.POSITIVE_INFINITY);
+  } finally {
+    print.status(undefined);
+    removeListener();
+  }
   if (!signal.aborted) return isConfirmed ? "complete" : "declined";
   if (signal.reason === "interrupted") return "interrupted";
   throw signal.reason;
@@ -238,12 +243,16 @@ async function write(
   const rejected = report.listRejected(outbox, index, invalid);
   await report.writeCsv(files.rejected, delimiter, rejected);
   const counts = await outbox.count();
-  counts.rejected += invalid.length;
-  counts.unknown = await countUnknown(outbox, index);
-  const elapsedMs = Math.round(performance.now() - start.startedAtMs);
-  const { hasSent, differing } = facts;
-  const { issuedBefore } = start;
-  const reason = await report.findSharedReason(outbox, invalid);
-  const result = { ...counts, issuedBefore, differing, hasSent, ending, elapsedMs, reason };
+  const result = {
+    ...counts,
+    rejected: counts.rejected + invalid.length,
+    unknown: await countUnknown(outbox, index),
+    issuedBefore: start.issuedBefore,
+    differing: facts.differing,
+    hasSent: facts.hasSent,
+    ending,
+    elapsedMs: Math.round(performance.now() - start.startedAtMs),
+    reason: await report.findSharedReason(outbox, invalid),
+  };
   return report.printResult(context, result, files);
 }

@@ -21,7 +21,7 @@ import {
 import type { Context } from "../command.ts";
 import { CommandError, describeError, describeSystemError, exitCodes } from "../command-error.ts";
 import { Text } from "../printable.ts";
-import type { ListIndex } from "./duplicates.ts";
+import type { ListIndex } from "./list-index.ts";
 import type { ImportRow } from "./row.ts";
 
 /** Whether a failure of one row ends the run, because a person must correct something first. */

@@ -2,10 +2,11 @@
  * Reads a list of members: CSV or NDJSON, in UTF-8 or UTF-16 by its mark, with the line and the
  * character at which each value begins.
  */
-import { createReadStream } from "node:fs";
-import { basename } from "node:path";
+import { createReadStream, statSync } from "node:fs";
+import { basename, resolve } from "node:path";
 import { pipeline, Readable } from "node:stream";
 import { Parser } from "csv-parse";
+import type { Context } from "../command.ts";
 import { CommandError } from "../command-error.ts";
 import { countLines, decode } from "./decode.ts";
 
@@ -28,6 +29,18 @@ export interface List {
 }
 
 const maxRecordLength = 1024 * 1024;
+
+/** Opens a file, or stdin for `-`. */
+export async function openListFile(
+  { stdin, cwd }: Context["terminal"],
+  file: string,
+): Promise<List> {
+  if (file === "-") return openList("stdin", stdin);
+  const path = resolve(cwd, file);
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
+    throw new CommandError(`"${file}" is a folder: name the list in it.`);
+  return openList(path);
+}
 
 /**
  * @param chunks the content, when it is not that of the file.

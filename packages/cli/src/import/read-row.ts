@@ -1,11 +1,19 @@
-/** Turns a record of a list into the request for a card, or into what is wrong with it. */
+/** Turns each record of a list into the request for a card, or into what is wrong with it. */
+import { formatNumber } from "@loyalty-cards/internal/format";
 import type { Result } from "@loyalty-cards/internal/result";
 import type { FieldValues } from "@loyalty-cards/issuing-client";
+import type { Context } from "../command.ts";
 import { readConsents } from "./consents.ts";
-import { findDuplicates, type ListIndex, toKeys } from "./duplicates.ts";
 import { readIdentity } from "./identity.ts";
-import type { ListRecord } from "./list.ts";
-import { isTarget, type Mapping, type MappingOptions, type Target } from "./mapping.ts";
+import type { List, ListRecord } from "./list.ts";
+import { findDuplicates, type ListIndex, toKeys } from "./list-index.ts";
+import {
+  isTarget,
+  type Mapping,
+  type MappingOptions,
+  parseMapping,
+  type Target,
+} from "./mapping.ts";
 import { type ImportRow, Row, type RowProblem, toText } from "./row.ts";
 
 export interface InvalidRow {
@@ -14,8 +22,38 @@ export interface InvalidRow {
   problems: readonly RowProblem[];
 }
 
+/**
+ * Yields each row that was read.
+ * @param index gets the rows.
+ * @throws {CommandError} for a list that cannot be read as a whole.
+ */
+export async function* readRows(
+  { print }: Context,
+  list: List,
+  options: MappingOptions,
+  index: ListIndex,
+): AsyncGenerator<Result<ImportRow, InvalidRow>, void> {
+  const mapping = parseMapping(list, options);
+  // These are names and not personal data: a file without a header was rejected.
+  const unused = list.columns
+    .filter((column) => ![...mapping.values()].includes(column))
+    .map((column) => column || "one without a name");
+  if (unused.length > 0) print.info(`Columns that are not used: ${unused.join(", ")}`);
+  const fields = [...mapping.keys()].filter((target) => target.startsWith("field."));
+  print.info(
+    fields.length > 0
+      ? `Fields of the card: ${fields.join(", ").replaceAll("field.", "")}. Check their spelling: only the service knows the fields of the template.`
+      : "No column is mapped to field.KEY: the cards will have no field values. If the template has fields, add for example --map field.name=name.",
+  );
+  for await (const record of list.records) {
+    if (record.line % 10_000 === 0) print.status(`Reading  line ${formatNumber(record.line)}`);
+    yield readRow(record, mapping, options, index);
+  }
+  print.status(undefined);
+}
+
 /** @param index the rows that were read before; the row is added. */
-export function readRow(
+function readRow(
   record: ListRecord,
   mapping: Mapping,
   options: MappingOptions,

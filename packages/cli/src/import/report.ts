@@ -13,7 +13,7 @@ import type { OutboxCounts, SqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import type { Context } from "../command.ts";
 import { CommandError, describeRejection, exitCodes } from "../command-error.ts";
 import { formatCount, formatTable, type Part, style, text } from "../printable.ts";
-import type { ListIndex } from "./duplicates.ts";
+import type { ListIndex } from "./list-index.ts";
 import { countEnded } from "./list-outbox.ts";
 import type { InvalidRow } from "./read-row.ts";
 import type { RowProblem } from "./row.ts";
