@@ -73,12 +73,15 @@ const maxReads = 80;
 
 /**
  * `POST /_mock/wait` cannot wait for an attempt: a delivery is still pending after a failed one.
- * @returns the delivery after its next attempt.
+ * @param isHeld whether a delivery has no attempt until the clock is moved: it is not waited for.
+ * @returns the delivery, and its next attempt if that has ended.
  */
-async function waitForAttempt({ id, attempts }) {
+async function waitForAttempt({ id, attempts }, isHeld) {
   for (let reads = 1; ; reads += 1) {
     const delivery = await get(`webhooks/deliveries/${id}`);
-    if (delivery.attempts.length > attempts.length || reads === maxReads) return delivery;
+    const attempt = delivery.attempts.slice(attempts.length).at(-1);
+    if (attempt !== undefined || isHeld(delivery) || reads === maxReads)
+      return { delivery, attempt };
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
@@ -94,15 +97,26 @@ export function sayResponses(say, text, deliveries) {
 }
 
 async function sayOutcome(say, text, deliveries) {
-  const sent = await Promise.all(deliveries.map(waitForAttempt));
-  const attempts = sent.map(({ id, type, endpointId, attempts }) => ({
-    ...attempts.at(-1),
-    deliveryId: id,
-    type,
-    endpointId,
-  }));
-  await sayAttempts(say, text, attempts);
+  const { mode, now } = await get("clock");
+  const isHeld = ({ nextAttemptAt }) => mode === "manual" && nextAttemptAt > now;
+  const results = await Promise.all(deliveries.map((delivery) => waitForAttempt(delivery, isHeld)));
+  const waiting = results
+    .filter(({ attempt }) => attempt === undefined)
+    .map(({ delivery }) => `${delivery.type} ${isHeld(delivery) ? held : "has no response yet"}.`);
+  const attempts = results
+    .filter(({ attempt }) => attempt !== undefined)
+    .map(({ delivery: { id: deliveryId, type, endpointId }, attempt }) => ({
+      ...attempt,
+      deliveryId,
+      type,
+      endpointId,
+    }));
+  const whole = [text, ...new Set(waiting)].join(" ");
+  if (attempts.length === 0) say(whole);
+  else await sayAttempts(say, whole, attempts);
 }
+
+const held = "waits for the clock, which stands still: press “Next attempt”";
 
 /** The maximum number of attempts that a message names; more are only counted. */
 const maxNamed = 4;

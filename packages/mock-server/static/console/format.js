@@ -23,7 +23,7 @@ const errorMeanings = {
 
 /** The status of an attempt, why there was no response, or that a fault made the result. */
 export function describeAttempt({ status = undefined, error = "" }) {
-  if (status === undefined) return errorMeanings[error] ?? (error || "no response yet");
+  if (status === undefined) return errorMeanings[error] ?? error;
   return error === "" ? String(status) : `${status} (${error})`;
 }
 

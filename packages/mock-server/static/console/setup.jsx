@@ -149,7 +149,7 @@ function Endpoint({ endpoint, events }) {
   const path = `webhooks/endpoints/${id}`;
   const name = formatAddress(url);
   const sendTest = async (say) =>
-    sayResponses(say, `Sent to ${name}.`, [await control("POST", `${path}/test`)]);
+    sayResponses(say, `Created a ping for ${name}.`, [await control("POST", `${path}/test`)]);
   async function replaceSecret(say) {
     await control("POST", `${path}/new-secret`);
     say(`Replaced the secret of ${name}: copy it into the settings of the receiver.`);

@@ -279,7 +279,7 @@ it("carries each state in characters, for forced colours", async (test) => {
   }
   await press("Send test");
   await page.locator(".message ::-p-text(ping → 204)").wait();
-  assert.match((await texts(".message", 1))[0], /^✓ Sent to \S+ ping → 204 at/);
+  assert.match((await texts(".message", 1))[0], /^✓ Created a ping for \S+ ping → 204 at/);
 });
 
 it("has two lines of the bar and one of faults on a phone, with five faults and a clock that is ahead", async (test) => {

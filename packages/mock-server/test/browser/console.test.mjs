@@ -205,7 +205,10 @@ it("explains a 401 of the receiver, keeps the response of each attempt, and send
   const { secret } = await shop.control("POST", "webhooks/endpoints", { url, events: ["ping"] });
   await press("Send test");
   const at = `:${new URL(url).port}/webhooks`;
-  await first(".message", new RegExp(`^✓ Sent to ${at}\\. ✕ ping → 401 at ${at} open ✕$`));
+  await first(
+    ".message",
+    new RegExp(`^✓ Created a ping for ${at}\\. ✕ ping → 401 at ${at} open ✕$`),
+  );
   await page.locator(".message a::-p-text(open)").click();
   await page
     .locator(`.detail p::-p-text(The secret of this endpoint ends in …${secret.slice(-4)})`)
@@ -337,6 +340,9 @@ it("moves the clock: to the next attempt, by hours, faster, and not at all", asy
   await text("Time cannot go back:");
   await press("Stand still");
   await text("Clock: stands still, 7 h");
+  await shop.control("POST", "faults", { kind: "reorder" });
+  await press("Send test");
+  await first(".message", /^✓ .* ping waits for the clock, .* still: press “Next attempt”\. ✕$/);
   await field("factor", "60");
   await press("Run");
   await text("Clock: runs × 60, 7 h");
