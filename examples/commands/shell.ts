@@ -1,4 +1,7 @@
-/** Runs commands of the guides in a folder where `npx` finds the bundled commands of this repository, and `tsx` its sources. */
+/**
+ * Runs commands of the guides in a folder where `npx` finds the bundled commands of this
+ * repository, and `tsx` its sources.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -121,7 +124,7 @@ esac
   };
 }
 
-/** The first match in a child's output. @throws when it ends without one. */
+/** Resolves with the first match in a child's output; rejects when that ends without one. */
 export async function findLine(
   child: ChildProcess,
   pattern: RegExp,

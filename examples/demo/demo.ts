@@ -35,7 +35,7 @@ const ben = { name: "Ben Nowak", email: "ben@example.com" };
 
 /**
  * Prints each step with its time and result; the first failure ends the demo.
- * @param keepUntil after successful steps the shop and the service run until it resolves. Default: they stop at once.
+ * @param keepUntil until it resolves, the shop and the service run on after the last step.
  * @returns whether all steps succeeded.
  */
 export async function runDemo(

@@ -1,4 +1,7 @@
-/** A shop's server: a sign-up that never fails because loyalty does, webhooks that are never lost, and what a user's page shows. */
+/**
+ * A shop's server: a sign-up that never fails because loyalty does, webhooks that are never lost,
+ * and what a user's page shows.
+ */
 import { fileURLToPath } from "node:url";
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 import { qrCodeSvg } from "@loyalty-cards/issuing-client/links";
@@ -21,7 +24,7 @@ export interface ShopSettings
   log?: (line: string) => void;
 }
 
-/** They belong to the card, because an event can arrive before the card's id is stored with the user. */
+/** They belong to the card: an event can arrive before the card's id is stored with the user. */
 const tables = `
   CREATE TABLE IF NOT EXISTS balances (card TEXT PRIMARY KEY, balance REAL);
   CREATE TABLE IF NOT EXISTS levels (card TEXT PRIMARY KEY, level TEXT);

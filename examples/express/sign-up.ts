@@ -1,4 +1,7 @@
-/** The sign-up: the user and the owed card are saved in one transaction, and the card is shown if it is issued in time. */
+/**
+ * The sign-up: the user and the owed card are saved in one transaction, and the card is shown if it
+ * is issued in time.
+ */
 // #region sign-up
 // sign-up.ts
 import type {

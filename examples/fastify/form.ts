@@ -1,4 +1,7 @@
-/** The form of the sign-up: what Fastify validates, what is saved, what the service gets, and what the visitor sees. */
+/**
+ * The form of the sign-up: what Fastify validates, what is saved, what the service gets, and what
+ * the visitor sees.
+ */
 import type {
   IssueCardRequest,
   IssuingClient,

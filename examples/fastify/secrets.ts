@@ -1,4 +1,7 @@
-/** The signing secrets are in the database, so that every process finds a new one without a restart. `npm run rotate` saves the secret that the console showed; `-- --leaked` ends the old one. */
+/**
+ * The signing secrets are in the database, so that every process finds a new one without a restart.
+ * `npm run rotate` saves the secret that the console showed; `-- --leaked` ends the old one.
+ */
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import type { Secret } from "@loyalty-cards/webhook-verify";
@@ -61,7 +64,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   });
   await prepare(pool);
   const hasLeaked = process.argv.includes("--leaked");
-  await saveSecret(pool, (await text(process.stdin)).trim(), { hasLeaked }); // not an argument: those show in lists of processes
+  const secret = (await text(process.stdin)).trim(); // lists of processes show arguments
+  await saveSecret(pool, secret, { hasLeaked });
   await pool.end();
   console.log(
     hasLeaked

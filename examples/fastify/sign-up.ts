@@ -1,4 +1,4 @@
-/** The sign-up on several processes: the user and the owed card are saved in one transaction of PostgreSQL. */
+/** Sign-up on several processes: one PostgreSQL transaction saves the user and the owed card. */
 // #region sign-up
 // sign-up.ts
 import type { IssuingClient } from "@loyalty-cards/issuing-client";

@@ -7,10 +7,21 @@ import { createTables } from "./sign-up.ts";
 /** A number that no other program locks in this database. */
 const lock = 20261120;
 
-/** A shop with migrations creates these there. Balances belong to a card, because an event can arrive before the card's id is stored with the user. */
+/**
+ * A shop with migrations creates these there. Balances belong to a card, because an event can
+ * arrive before the card's id is stored with the user.
+ */
 const tables = `
-  CREATE TABLE IF NOT EXISTS signing_secrets (id serial PRIMARY KEY, key text UNIQUE NOT NULL, not_after timestamptz);
-  CREATE TABLE IF NOT EXISTS members (card text PRIMARY KEY, balance float NOT NULL, purchases int NOT NULL)`;
+  CREATE TABLE IF NOT EXISTS signing_secrets (
+    id serial PRIMARY KEY,
+    key text UNIQUE NOT NULL,
+    not_after timestamptz
+  );
+  CREATE TABLE IF NOT EXISTS members (
+    card text PRIMARY KEY,
+    balance float NOT NULL,
+    purchases int NOT NULL
+  )`;
 
 /** Concurrent processes take turns: two that create the same queue at once can deadlock. */
 export async function prepare(pool: pg.Pool, boss?: PgBoss): Promise<void> {

@@ -1,4 +1,4 @@
-/** A transaction of pg that commits all of its work or nothing, also when PostgreSQL closes the connection. */
+/** A pg transaction that commits all of its work or nothing, also when the connection closes. */
 import type pg from "pg";
 
 export async function inTransaction<Result>(

@@ -1,4 +1,4 @@
-/** The shop of the guide "Getting started", without a framework: the sign-up, and the webhook handlers. */
+/** The shop of the guide "Getting started", without a framework: sign-up and webhook handlers. */
 // #region outbox
 // loyalty.ts
 import { createIssuingClient } from "@loyalty-cards/issuing-client";

@@ -40,7 +40,7 @@ export function eraseEvents(database: SqliteDatabase, person: Person) {
 import type { Queue } from "bullmq";
 import type pg from "pg";
 
-/** pg-boss. @param id of the card, then of the customer. */
+/** For pg-boss: `id` is that of the card, then of the customer. */
 export const eraseJobs = (pool: pg.Pool, id: string, schema = "pgboss") =>
   pool.query(`DELETE FROM ${schema}.job WHERE strpos(data->>'body', $1) > 0`, [
     `"${id}"`,

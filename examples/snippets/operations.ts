@@ -1,4 +1,8 @@
-/** Operates an outbox and an inbox: alarms, a schedule for serverless functions, users of a shop that issued cards without an outbox, an outbox beside a database with which it cannot share a transaction, and the dead letters. */
+/**
+ * Operates an outbox and an inbox: alarms, a schedule for serverless functions, users of a shop
+ * that issued cards without an outbox, an outbox beside a database with which it cannot share a
+ * transaction, and the dead letters.
+ */
 // #region alarms
 import type { IssuingErrorCode } from "@loyalty-cards/issuing-client";
 import type { OutboxCounts } from "@loyalty-cards/issuing-outbox";

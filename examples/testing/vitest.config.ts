@@ -1,4 +1,7 @@
-/** The tests in one process (`npm test`), and those in `server`, which need the service on a port (`npm run test:server`). */
+/**
+ * The tests in one process (`npm test`), and those in `server`, which need the service on a port
+ * (`npm run test:server`).
+ */
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({

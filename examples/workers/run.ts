@@ -1,4 +1,7 @@
-/** Runs the Worker in workerd, the runtime of Cloudflare, with its Durable Objects on disk; `npm start` with the mock service, until Ctrl-C. Wrangler runs it too, and deploys. */
+/**
+ * Runs the Worker in workerd, the runtime of Cloudflare, with its Durable Objects on disk; `npm
+ * start` with the mock service, until Ctrl-C. Wrangler runs it too, and deploys.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +10,10 @@ import { startMockServer } from "@loyalty-cards/mock-server/node";
 import { buildSync } from "esbuild";
 import { Miniflare } from "miniflare";
 
-/** Resolves when the Worker listens. After `dispose()`, another run with the same folder continues with the stored objects. */
+/**
+ * Resolves when the Worker listens. After `dispose()`, another run with the same folder continues
+ * with the stored objects.
+ */
 export async function runWorker(options: {
   port: number;
   secret: string;

@@ -1,4 +1,4 @@
-/** A Worker that receives webhooks: each event is stored in the Durable Object of its card before the response. */
+/** A Worker for webhooks: the Durable Object of its card stores each event before the response. */
 import type {
   DurableObjectNamespace,
   DurableObjectState,
@@ -81,7 +81,7 @@ async function store(
 /** The service delivers duplicates for nine hours, and staff may resend an event later. */
 const rememberMs = 14 * 24 * 3_600_000;
 
-/** The state of one card: a Durable Object with its own SQLite, where an event has its effect once and in order. */
+/** The state of one card: a Durable Object whose SQLite applies each event once and in order. */
 export class LoyaltyCard {
   readonly #storage: DurableObjectStorage;
 
@@ -89,7 +89,12 @@ export class LoyaltyCard {
     this.#storage = storage;
     storage.sql.exec(`
       CREATE TABLE IF NOT EXISTS events (id TEXT PRIMARY KEY, kept_at INTEGER NOT NULL);
-      CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT, created_at INTEGER NOT NULL, event_id TEXT NOT NULL)`);
+      CREATE TABLE IF NOT EXISTS facts (
+        name TEXT PRIMARY KEY,
+        value TEXT,
+        created_at INTEGER NOT NULL,
+        event_id TEXT NOT NULL
+      )`);
   }
 
   /** Responds after the writes are durable: the platform delays every response until then. */

@@ -9,7 +9,8 @@ import ts from "typescript";
 
 const maxColumns = 100;
 const maxOwnLines = 60;
-const sources = /^(packages\/[^/]+\/src|internal|tools)\/(?!.*\btest\/).*\.tsx?$/;
+const sources = /^(packages\/[^/]+\/(src|static)|internal|tools|examples)\/.*\.m?[jt]sx?$/;
+const tests = /\btest\/|\.test\./;
 
 const url = /https?:\/\//;
 const sql = /\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE TABLE|CREATE INDEX|WHERE|VALUES)\b/;
@@ -19,7 +20,7 @@ const lateTag = /^\s*(\/\*\*|\*|\/\/).*[^\s/*].*\s@(param|returns|throws)\b/;
 function findAll(): string[] {
   const paths = execFileSync("git", ["ls-files"], { encoding: "utf8" }).split("\n");
   return paths
-    .filter((path) => sources.test(path))
+    .filter((path) => sources.test(path) && !tests.test(path))
     .flatMap((path) =>
       findDenseCode(readFileSync(path, "utf8"), path).map((place) => `${path}:${place}`),
     );

@@ -1,4 +1,7 @@
-/** What runs in the browser: the sign-up form and the switch for news and offers, which also work without scripts, and the update of a member's page. */
+/**
+ * What runs in the browser: the sign-up form and the switch for news and offers, which also work
+ * without scripts, and the update of a member's page.
+ */
 "use client";
 import { useRouter } from "next/navigation";
 import { useActionState, useEffect, useRef } from "react";

@@ -1,4 +1,7 @@
-/** The shop's one SQLite file, opened once per process: its members, the outbox of cards that are owed, and the inbox of events. */
+/**
+ * The shop's one SQLite file, opened once per process: its members, the outbox of cards that are
+ * owed, and the inbox of events.
+ */
 // #region loyalty
 // shop/loyalty.ts
 import { createIssuingClient } from "@loyalty-cards/issuing-client";

@@ -1,4 +1,7 @@
-/** Members: their sessions, a random token in a cookie and its hash in the shop's database, and what their page shows, from the shop's own tables. */
+/**
+ * Members: their sessions, a random token in a cookie and its hash in the shop's database, and what
+ * their page shows, from the shop's own tables.
+ */
 import "server-only"; // the build fails if code for the browser imports this file
 import { createHash, randomBytes } from "node:crypto";
 import { cookies } from "next/headers";
@@ -64,7 +67,7 @@ export async function currentMember(): Promise<Member | undefined> {
   return member;
 }
 
-/** An event can arrive before the card's id. A new card has no event, and the consent of the sign-up. */
+/** An event can arrive before the card's id. A new card has no event, but the sign-up's consent. */
 export async function getCard(memberId: string): Promise<MemberCard | undefined> {
   const [card] = await query<MemberCard & { publicUrl: string | null }>(
     `SELECT cards.id, public_url AS publicUrl, COALESCE(balance, 0) AS balance, tier,
@@ -87,7 +90,10 @@ async function readAddress(cardId: string): Promise<string | undefined> {
   return card.publicUrl;
 }
 
-/** A card that cannot be issued without a person is stuck: the form was rejected later, or the entry is unknown. */
+/**
+ * A card that cannot be issued without a person is stuck: the form was rejected later, or the entry
+ * is unknown.
+ */
 export async function getState(
   memberId: string,
 ): Promise<{ card?: MemberCard; isStuck?: boolean }> {

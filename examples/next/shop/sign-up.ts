@@ -1,9 +1,15 @@
-/** The sign-up without its page: validates the form, saves the member, issues the card if the loyalty service works, and never fails because it fails. */
+/**
+ * The sign-up without its page: validates the form, saves the member, issues the card if the
+ * loyalty service works, and never fails because it fails.
+ */
 import type { IssueCardRequest } from "@loyalty-cards/issuing-client";
 import type { OutboxEntry } from "@loyalty-cards/issuing-outbox";
 import { loyalty } from "./loyalty";
 
-/** The versions of the consent texts. A new text has a new version. A form with an old privacy text is shown again; an opt-in to an old news text does not count. */
+/**
+ * The versions of the consent texts. A new text has a new version. A form with an old privacy text
+ * is shown again; an opt-in to an old news text does not count.
+ */
 export const consentVersions = { privacy: "2026-01", news: "2026-01-news" };
 
 const fields = ["name", "phone", "email", "privacy"] as const;
@@ -125,7 +131,7 @@ function readForm(form: FormData) {
   return { values, errors, draft };
 }
 
-/** The message beside its field. The service may name none; then the error belongs to the whole form. */
+/** The message beside its field; if the service names none, the error is of the whole form. */
 function toErrors({
   fields: rejected,
   userMessage,

@@ -1,4 +1,7 @@
-/** A client behind a proxy, and what follows a sign-up: the card as HTML, what is wrong beside each input of a form, and a form that is corrected without an outbox. */
+/**
+ * A client behind a proxy, and what follows a sign-up: the card as HTML, what is wrong beside each
+ * input of a form, and a form that is corrected without an outbox.
+ */
 // #region links
 import { cardLinks, qrCodeSvg } from "@loyalty-cards/issuing-client/links";
 

@@ -1,4 +1,4 @@
-/** Calls an operation that the client has no method for, with the types of the service's own document. */
+/** Calls an operation that the client has no method for, typed by the service's own document. */
 // #region customers
 import { createIssuingClient } from "@loyalty-cards/issuing-client";
 // npx openapi-typescript $LOYALTY_URL/api/docs/json -o loyalty.ts

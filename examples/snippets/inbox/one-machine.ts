@@ -1,4 +1,4 @@
-/** A shop on one machine: a SQLite file stores each event before the 204, and its effect, applied once. */
+/** A shop on one machine: a SQLite file stores each event before the 204, and its effect once. */
 // #region one-machine
 import { sqliteInbox } from "@loyalty-cards/webhook-inbox";
 import { isNewest } from "@loyalty-cards/webhook-inbox/sqlite";

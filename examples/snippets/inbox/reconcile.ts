@@ -1,8 +1,11 @@
-/** After a long outage: reads the balance of each card, and corrects the stored one, in the file of a SQLite inbox unless a newer one is stored. */
+/**
+ * After a long outage: reads the balance of each card, and corrects the stored one, in the file of
+ * a SQLite inbox unless a newer one is stored.
+ */
 // #region reconcile
 import { type IssuingClient, isIssuingError } from "@loyalty-cards/issuing-client";
 
-/** Stores a balance unless a newer one is stored. @returns whether it changed. */
+/** Stores a balance unless a newer one is stored; returns whether it changed. */
 export type StoreBalance = (
   card: string,
   balance: number,

@@ -1,4 +1,4 @@
-/** Several machines: PostgreSQL without a queue, or pg-boss on PostgreSQL, or BullMQ on Redis stores the events. */
+/** Several machines: PostgreSQL alone, pg-boss on it, or BullMQ on Redis stores the events. */
 // #region postgres-only
 import { isNewest, markProcessed } from "@loyalty-cards/webhook-inbox/postgres";
 import { onEvents } from "@loyalty-cards/webhook-verify";

@@ -1,4 +1,4 @@
-/** A shop on one machine: the user and the card that is owed are saved in one transaction of a SQLite file. */
+/** A shop on one machine: one transaction of a SQLite file saves the user and the owed card. */
 // #region one-machine
 // sign-up.ts
 import { createIssuingClient } from "@loyalty-cards/issuing-client";

@@ -1,4 +1,4 @@
-/** Transactions of other PostgreSQL libraries, for `add`, `correct`, `markProcessed` and `isNewest`. */
+/** Transactions of other PostgreSQL libraries for `add`, `correct`, `markProcessed`, `isNewest`. */
 import {
   fromKysely,
   type PostgresTransaction,

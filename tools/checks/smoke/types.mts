@@ -1,4 +1,4 @@
-/** A program that uses the published types, and exports what functions return, so that its declarations are emitted. */
+/** Uses the published types, and exports what functions return: its declarations are emitted. */
 import { createIssuingClient, defineTemplate } from "@loyalty-cards/issuing-client";
 import { sqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import { createMockService } from "@loyalty-cards/mock-server";

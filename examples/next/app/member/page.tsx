@@ -1,4 +1,4 @@
-/** A member's page. It is rendered from the shop's own database, so it also works while the service is down. */
+/** A member's page, rendered from the shop's own database: it works while the service is down. */
 import { isIssuingError } from "@loyalty-cards/issuing-client";
 import { redirect } from "next/navigation";
 import { Suspense } from "react";

@@ -28,7 +28,7 @@ export function Detail({ id }) {
   const list = useReading(() => get("traffic", { query: id }));
   const entry = list?.items?.find((item) => item.id === id);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached with the keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: keys must reach what scrolls
     <section class="detail" aria-label="Detail" tabIndex={0}>
       {list !== undefined && entry === undefined && (
         <Header title="Not found: too old, or the service was reset" />
@@ -228,7 +228,6 @@ function DeliveryDetail(delivery) {
   const { causeId, endpointId } = delivery;
   const [chosen, choose] = useState();
   const attempt = attempts[chosen ?? attempts.length - 1];
-  const earlier = countEarlier(delivery);
   const headers = {
     "content-type": "application/json",
     "service-event": type,
@@ -251,24 +250,7 @@ function DeliveryDetail(delivery) {
       {causeId !== undefined && (
         <Related title="Cause:" query={causeId} isMeant={(other) => other.id === causeId} />
       )}
-      <div class="tabs">
-        {attempts.map((each, index) => (
-          <>
-            {index > 0 && index === earlier && <Resent />}
-            <button
-              type="button"
-              class={isDelivered(each) ? "good" : "bad"}
-              aria-pressed={each === attempt}
-              onClick={() => choose(index)}
-            >
-              {index + 1} {getMark(each)} {each.status ?? "no response"}
-              {!isSent(each) && " injected"} · {formatTime(each.at)}
-            </button>
-          </>
-        ))}
-        {earlier > 0 && earlier === attempts.length && <Resent />}
-        <Next {...delivery} start="again in" />
-      </div>
+      <AttemptTabs delivery={delivery} shown={attempt} choose={choose} />
       <h3>{describeResponse(attempt)}</h3>
       {attempt && (
         <Pre label="Result of the attempt">
@@ -291,6 +273,32 @@ function DeliveryDetail(delivery) {
         <Body text={body} />
       </Pre>
     </>
+  );
+}
+
+/** The attempts in order of time, those before Resend too, and when the next one is. */
+function AttemptTabs({ delivery, shown, choose }) {
+  const { attempts } = delivery;
+  const earlier = countEarlier(delivery);
+  return (
+    <div class="tabs">
+      {attempts.map((attempt, index) => (
+        <>
+          {index > 0 && index === earlier && <Resent />}
+          <button
+            type="button"
+            class={isDelivered(attempt) ? "good" : "bad"}
+            aria-pressed={attempt === shown}
+            onClick={() => choose(index)}
+          >
+            {index + 1} {getMark(attempt)} {attempt.status ?? "no response"}
+            {!isSent(attempt) && " injected"} · {formatTime(attempt.at)}
+          </button>
+        </>
+      ))}
+      {earlier > 0 && earlier === attempts.length && <Resent />}
+      <Next {...delivery} start="again in" />
+    </div>
   );
 }
 

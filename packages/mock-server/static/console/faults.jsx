@@ -1,4 +1,4 @@
-/** The faults: a list of presets to inject, and a chip with the same words for each that is active. */
+/** The faults: presets to inject, and a chip with the same words for each that is active. */
 
 import { formatNumber } from "@loyalty-cards/internal/format";
 import { control, get } from "./api.js";

@@ -93,6 +93,16 @@ function scrollToTarget() {
   document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }
 
+/** What calls an operation with the values of its form, for `toCall` and `toCurl`. */
+const readCall = (operation, { path, method, oas3Selectors }) => ({
+  operationId: operation.get("operationId"),
+  method,
+  url: location.origin + path,
+  apiKey: document.getElementById("reference").dataset.apiKey,
+  parameters: operation.get("parameters").toJS(),
+  body: oas3Selectors.requestBodyValue(path, method),
+});
+
 /** The call and an example of its response, which are beside the form; below it the responses. */
 const responses = (_original, { React, getComponent }) => {
   const { createElement: h, useLayoutEffect } = React;
@@ -103,16 +113,7 @@ const responses = (_original, { React, getComponent }) => {
     const operation = props.specSelectors.operationWithMeta(path, method);
     const [success, response] = responses.findEntry((_response, status) => status < "3");
     const [[result, example]] = response.getIn([...json, "examples"]).entrySeq();
-    const { dataset } = document.getElementById("reference");
-    const call = {
-      operationId: operation.get("operationId"),
-      method,
-      url: location.origin + path,
-      apiKey: dataset.apiKey,
-      parameters: operation.get("parameters").toJS(),
-      body: props.oas3Selectors.requestBodyValue(path, method),
-      result,
-    };
+    const call = { ...readCall(operation, props), result };
     const toBlock = (text) => h("code-block", { text });
     const body = operation.getIn(["requestBody", ...json, "schema"]);
     const label = "Attributes of the request body";

@@ -1,5 +1,4 @@
-// The code of the reference: JSON, and what sends the content of a form: the call of issuing-client,
-// and curl.
+// The code of the reference: JSON, and what sends a form: the call of issuing-client, and curl.
 
 /** JSON in which an object of one value has one line. */
 export const toText = (value) =>
