@@ -149,14 +149,5 @@ export interface Delivery {
   signal: AbortSignal;
 }
 
-/**
- * Work on an event. Its result is awaited and ignored.
- * @param unexpectedData the JSON Pointers, such as `/data/balance`, of the members of `data` that a
- * handler needs and that are missing or invalid; `isKnownEvent` is false when there are some.
- * @inline
- */
-export type EventHandler = (
-  event: WebhookEvent,
-  delivery: Delivery,
-  unexpectedData: readonly string[],
-) => unknown;
+/** Work on an event. Its result is awaited and ignored. @inline */
+export type EventHandler = (event: WebhookEvent, delivery: Delivery) => unknown;

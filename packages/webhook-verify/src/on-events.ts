@@ -86,7 +86,7 @@ export function onEvents<Arrival extends Delivery = Delivery>(
     /** Called with one line for each type that is new or ignored. Default `console.error`. */
     log?: (message: string) => void;
   } = {},
-): (event: WebhookEvent, delivery: Arrival, unexpectedData?: readonly string[]) => Promise<void> {
+): (event: WebhookEvent, delivery: Arrival) => Promise<void> {
   requireHandlers(handlers);
   requireKnownNames("onEvents", options, { log: true });
   const { log = console.error } = options;
@@ -106,7 +106,7 @@ export function onEvents<Arrival extends Delivery = Delivery>(
     notify(log, `webhook-verify: ${line}`);
   }
 
-  return async (event, delivery, unexpectedData) => {
+  return async (event, delivery) => {
     const { id, type } = event ?? {};
     if (typeof id !== "string" || typeof type !== "string") throw createNoEventError();
     const handler = isKnownType(type)
@@ -117,8 +117,7 @@ export function onEvents<Arrival extends Delivery = Delivery>(
       await handlers.otherTypes?.(event, delivery);
       return;
     }
-    // A receiver has found it already; the worker of an inbox has not.
-    const unexpected = unexpectedData ?? findUnexpectedData(event);
+    const unexpected = findUnexpectedData(event);
     if (unexpected.length === 0) {
       await handler(event, delivery);
     } else if (handlers.unexpectedData !== undefined) {

@@ -198,11 +198,11 @@ export function createReporter(options: ReporterOptions, { clock, fix = "" }: Re
      * Logs one line per type: all events of a type have the same difference, and `onOutcome`
      * reports each.
      */
-    logUnexpectedData({ id, type }: EventRef, paths: readonly string[]): void {
-      if (typesWithUnexpectedData.has(type)) return;
+    logUnexpectedData({ event: { id, type }, unexpectedData }: VerifiedFacts): void {
+      if (unexpectedData === undefined || typesWithUnexpectedData.has(type)) return;
       typesWithUnexpectedData.add(type);
       write(
-        `the data of ${type} ${toPrintable(id)} differs from the contract at ${paths.join(", ")}. isKnownEvent is false for it, and onEvents calls "unexpectedData", or rejects without it. Look for a newer version of this package. Further events of this type are not logged.`,
+        `the data of ${type} ${toPrintable(id)} differs from the contract at ${unexpectedData.join(", ")}. isKnownEvent is false for it, and onEvents calls "unexpectedData", or rejects without it. Look for a newer version of this package. Further events of this type are not logged.`,
       );
     },
     /** @param consequence what the receiver did then, such as the response. */

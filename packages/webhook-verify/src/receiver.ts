@@ -73,7 +73,6 @@ interface ReportedResponse {
 interface VerifiedDelivery {
   event: WebhookEvent;
   delivery: Delivery;
-  unexpectedData: readonly string[];
   facts: VerifiedFacts;
   reception: Reception;
 }
@@ -181,8 +180,7 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
     if (match.failure !== undefined) return match;
     if (reception.hasTimedOut) return timedOut;
     const verified = createVerifiedDelivery(head, unverified, match.value, reception);
-    if (verified.unexpectedData.length > 0)
-      reporter.logUnexpectedData(verified.event, verified.unexpectedData);
+    reporter.logUnexpectedData(verified.facts);
     reception.stage = { name: "handling", facts: verified.facts };
     return { value: endHandling(verified, await handleUnlessDuplicate(verified, settings)) };
   }
@@ -200,9 +198,9 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
   }
 
   async function runAfterResponse(verified: VerifiedDelivery): Promise<void> {
-    const { event, delivery, unexpectedData, facts, reception } = verified;
+    const { event, delivery, facts, reception } = verified;
     try {
-      const result = await afterResponse?.(event, delivery, unexpectedData);
+      const result = await afterResponse?.(event, delivery);
       if (typeof result === "function") throw createReturnedFunctionError("afterResponse");
     } catch (error) {
       reporter.logHandlerError(event, error, "the response was sent already: use an inbox.");
@@ -306,7 +304,7 @@ function createVerifiedDelivery(
       return controller.signal;
     },
   };
-  return { event, delivery, unexpectedData, facts, reception };
+  return { event, delivery, facts, reception };
 }
 
 const acceptedOutcomes = ["verified", "stored", "duplicate"] as const;
@@ -335,7 +333,7 @@ async function handleUnlessDuplicate(
  * @throws when the timeout came before one of them: the service delivers again.
  */
 async function storeAndCallHandler(
-  { event, delivery, unexpectedData, reception }: VerifiedDelivery,
+  { event, delivery, reception }: VerifiedDelivery,
   { inbox, handler }: ReceiverSettings,
 ): Promise<Accepted> {
   if (reception.hasTimedOut) throw createLateError("the dedupe store");
@@ -346,7 +344,7 @@ async function storeAndCallHandler(
   if (handler === undefined) return accepted;
   if (reception.hasTimedOut) throw createLateError("the inbox");
   // `handler` is called for a duplicate of the inbox too: it may have failed before.
-  const result = await handler(event, delivery, unexpectedData);
+  const result = await handler(event, delivery);
   if (typeof result === "function") throw createReturnedFunctionError("handler");
   return accepted;
 }

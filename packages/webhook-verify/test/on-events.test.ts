@@ -156,16 +156,6 @@ it.each([
   },
 );
 
-it("checks no data that the receiver has checked", async () => {
-  const { seen, handler } = createHandlers();
-  const dispatch = onEvents({ "balance.changed": handler("own"), otherTypes: () => {} });
-  await dispatch(createEvent("balance.changed", null), delivery, []);
-  expect(seen).toEqual(["own:balance.changed"]);
-  await expect(dispatch(balanceChanged(), delivery, ["/data/balance"])).rejects.toThrow(
-    "lacks what its handler needs at /data/balance:",
-  );
-});
-
 it("logs each new type once, each type that is ignored too, and at most 100 types", async () => {
   const log: string[] = [];
   const types = ["card.added", "card.renamed\u001b[2J", "card.added", "balance.changed"];
