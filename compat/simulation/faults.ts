@@ -103,8 +103,8 @@ const faults: Readonly<Record<string, PlantedFault>> = {
   "messages of handlers are logged": {
     guarantees: ["G8"],
     file: "internal/reporting.ts",
-    find: "{ logErrorMessages = false } = {}",
-    replace: "{ logErrorMessages = true } = {}",
+    find: "options.logErrorMessages === true",
+    replace: "options.logErrorMessages !== false",
   },
   "a pause lasts for hours": {
     guarantees: ["G12", "G2"],
