@@ -117,6 +117,12 @@ describe("reading CSV", () => {
     ]);
   });
 
+  it("refuses a line of more than 1 MiB, also of empty values", async () => {
+    const error = "members.csv line 2 is longer than 1 MiB: write one row per line.";
+    for (const character of [",", "a", " "])
+      expect(await readError(`id,name\n1${character.repeat(2 ** 20)}\n2,b\n`)).toBe(error);
+  });
+
   it.each([
     ['id,name\n1,a\n2,"b\n3,c\n', 3],
     [`id,name\n1,"${"line\n".repeat(300_000)}`, 2],
@@ -166,7 +172,7 @@ describe("reading NDJSON", () => {
     const member = '{"id":1},';
     const text = `${before}{"members":[${member.repeat(2 ** 20 / member.length + 10_000)}]}`;
     expect(await readError(text)).toBe(
-      `members.csv line ${line} is longer than 1 MiB: write one object per line.`,
+      `members.csv line ${line} is longer than 1 MiB: write one row per line.`,
     );
   });
 });

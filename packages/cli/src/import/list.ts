@@ -28,7 +28,7 @@ export interface List {
   records: AsyncIterable<ListRecord>;
 }
 
-const maxRecordLength = 1024 * 1024;
+const maxLineLength = 1024 * 1024;
 
 /** Opens a file, or stdin for `-`. */
 export async function openListFile(
@@ -52,7 +52,7 @@ export async function openList(
   chunks: AsyncIterable<Uint8Array> = createReadStream(path, { highWaterMark: 8 * 1024 }),
 ): Promise<List> {
   const name = basename(path);
-  const texts = decode(chunks, name);
+  const texts = limitLines(decode(chunks, name), name);
   const start = await readFirstLine(texts);
   if (/^\s*\[/.test(start))
     throw new CommandError(
@@ -63,7 +63,7 @@ export async function openList(
   const [skipped = "", delimiter = findDelimiter(start)] = separatorLine ?? [];
   const content = prepend(start.slice(skipped.length), texts);
   const isNdjson = /^\s*\{/.test(start);
-  const records = isNdjson ? readNdjson(content, name) : readCsv(content, name, delimiter);
+  const records = isNdjson ? readNdjson(content) : readCsv(content, name, delimiter);
   const { value: first } = await records.next();
   if (first === undefined) throw new CommandError(`${name} has no rows.`);
   const columns = [...first.values.keys()];
@@ -72,10 +72,31 @@ export async function openList(
   return { name, isNdjson, delimiter, columns, records: prepend(first, records) };
 }
 
+/** @throws {CommandError} for a line that is too long: a row is in memory as a whole. */
+async function* limitLines(
+  texts: AsyncIterable<string>,
+  name: string,
+): AsyncGenerator<string, void> {
+  let line = 1;
+  let begun = 0; // the length of the line that has not ended
+  for await (const text of texts) {
+    const [first = 0, ...others] = text.split("\n").map(({ length }) => length);
+    const lengths = [begun + first, ...others];
+    const longAt = lengths.findIndex((length) => length > maxLineLength);
+    if (longAt >= 0)
+      throw new CommandError(
+        `${name} line ${line + longAt} is longer than 1 MiB: write one row per line.`,
+      );
+    line += others.length;
+    begun = lengths.at(-1) ?? 0;
+    yield text;
+  }
+}
+
 /** Reads until the first line has ended: the first chunk of a pipe can be short. */
 async function readFirstLine(texts: AsyncGenerator<string, void>): Promise<string> {
   let start = "";
-  while (!start.includes("\n") && start.length < maxRecordLength) {
+  while (!start.includes("\n")) {
     const { value } = await texts.next();
     if (value === undefined) break;
     start += value;
@@ -116,7 +137,7 @@ async function* readCsv(texts: AsyncIterable<string>, name: string, delimiter: s
     info: true,
     skip_records_with_empty_values: true, // spreadsheets write rows of delimiters
     relax_column_count: true, // programs leave out empty values at the end of a row
-    max_record_size: maxRecordLength, // a quoted value is not closed
+    max_record_size: maxLineLength, // a quoted value is not closed
     columns(header: string[]) {
       lastLine = 1;
       const names = header.map((column) => column.trim());
@@ -173,7 +194,7 @@ function locateCell(text: string, line: number, delimiter: string, index: number
   return { line: line + before.length - 1, character: (before.at(-1) ?? "").length + 1 };
 }
 
-async function* readNdjson(texts: AsyncIterable<string>, name: string): Records {
+async function* readNdjson(texts: AsyncIterable<string>): Records {
   let line = 0;
   let rest = "";
   for await (const text of texts) {
@@ -183,10 +204,6 @@ async function* readNdjson(texts: AsyncIterable<string>, name: string): Records 
       line++;
       if (one.trim() !== "") yield parseLine(one, line);
     }
-    if (rest.length > maxRecordLength)
-      throw new CommandError(
-        `${name} line ${line + 1} is longer than 1 MiB: write one object per line.`,
-      );
   }
 }
 
