@@ -20,7 +20,7 @@ export type NodeRequest = IncomingMessage & { body?: unknown; rawBody?: unknown 
  * an error becomes a response and a log line.
  */
 export function nodeHandler(kind: ReceiverKind, options: ReceiverOptions) {
-  const { receive, reporter } = createAdapterReceiver(kind, options);
+  const { receive, reporter, handlesEvents } = createAdapterReceiver(kind, options);
   /** @param forwardEvent called with the verified event instead of sending the response. */
   async function handle(
     request: NodeRequest,
@@ -43,7 +43,7 @@ export function nodeHandler(kind: ReceiverKind, options: ReceiverOptions) {
     }
     await result.afterResponse?.();
   }
-  return { handle, reporter };
+  return { handle, reporter, handlesEvents };
 }
 
 /** HTTP/2 has no `connection` header, and Node warns about one (RFC 9113, 8.2.2). */

@@ -120,9 +120,9 @@ const testingNames = { clock: true } satisfies OptionNames<Testing>;
 
 const functionOptions = ["now", "handler", "afterResponse", "onOutcome", "log"] as const;
 
-export type ReceiverSettings = Readonly<ReturnType<typeof parseOptions>>;
+export type ReceiverSettings = ReturnType<typeof parseOptions>;
 
-/** Validates the options and applies the defaults. */
+/** Validates the options and applies the defaults: the result is all that a receiver reads. */
 export function parseOptions(options: ReceiverOptions, kind: ReceiverKind) {
   requireOptions(options, kind);
   requireFunctions(options);
@@ -132,6 +132,7 @@ export function parseOptions(options: ReceiverOptions, kind: ReceiverKind) {
     timeoutMs = 8_000,
     secretMaxAgeSeconds = 300,
     logErrorMessages = false,
+    log = console.error,
     testing,
   } = options;
   const toleranceSeconds = parseTolerance(options.toleranceSeconds);
@@ -145,9 +146,10 @@ export function parseOptions(options: ReceiverOptions, kind: ReceiverKind) {
     logErrorMessages,
   });
   readClock(now); // throws for an invalid one
-  requireHandler(options, kind);
-  const { inbox, handler, dedupe, afterResponse } = options;
-  return {
+  const { inbox, handler, dedupe, afterResponse, onOutcome } = options;
+  const handlesEvents = (handler ?? afterResponse ?? inbox) !== undefined;
+  requireHandler(options, kind, handlesEvents);
+  return Object.freeze({
     now,
     maxBodyBytes,
     timeoutMs,
@@ -158,7 +160,12 @@ export function parseOptions(options: ReceiverOptions, kind: ReceiverKind) {
     handler,
     dedupe,
     afterResponse,
-  };
+    handlesEvents,
+    onOutcome,
+    log,
+    logErrorMessages,
+    fix: kind.fix ?? "",
+  });
 }
 
 function requireOptions(options: ReceiverOptions, { name, ownOptions }: ReceiverKind): void {
@@ -185,11 +192,12 @@ function requireFunctions(options: ReceiverOptions): void {
 
 const advice = "Omit it, or check where it comes from.";
 
-/** Whether an option handles the events. Without one they would be lost after the response. */
-export const hasHandler = ({ handler, afterResponse, inbox }: ReceiverOptions): boolean =>
-  (handler ?? afterResponse ?? inbox) !== undefined;
-
-function requireHandler(options: ReceiverOptions, { name, returnsEvent }: ReceiverKind): void {
+/** @param handlesEvents false: the events would be lost after the response. */
+function requireHandler(
+  options: ReceiverOptions,
+  { name, returnsEvent }: ReceiverKind,
+  handlesEvents: boolean,
+): void {
   const { inbox, dedupe } = options;
   if ("inbox" in options && typeof inbox?.put !== "function")
     throw new TypeError(
@@ -200,7 +208,7 @@ function requireHandler(options: ReceiverOptions, { name, returnsEvent }: Receiv
     throw new TypeError(
       `dedupe must have the methods claim, complete and release, as memoryDedupe() has. ${advice}`,
     );
-  if (hasHandler(options)) return;
+  if (handlesEvents) return;
   if (!returnsEvent)
     throw new TypeError(
       `${name} has nothing that handles the events, so they would be lost: pass handler, afterResponse or inbox, such as { secret, handler: onEvents({ … }) }.`,

@@ -107,15 +107,17 @@ export interface Reported {
 
 export type Reporter = ReturnType<typeof createReporter>;
 
-interface ReporterContext {
+/** The options with their defaults, and what the adapter adds. */
+interface ReporterSettings extends Required<Omit<ReporterOptions, "onOutcome">> {
+  onOutcome: ReporterOptions["onOutcome"];
   /** The clock for the intervals between log lines. */
   clock: { monotonicMs(): number };
   /** What to change in this framework when something else has read the body. */
-  fix?: string | undefined;
+  fix: string;
 }
 
-export function createReporter(options: ReporterOptions, { clock, fix = "" }: ReporterContext) {
-  const { onOutcome, log = console.error } = options;
+export function createReporter(settings: ReporterSettings) {
+  const { onOutcome, log, clock, fix } = settings;
   /** Contains only types that the SDK knows. */
   const typesWithUnexpectedData = new Set<string>();
   /** For each cause, when it was last logged and how many lines were suppressed since. */
@@ -190,7 +192,7 @@ export function createReporter(options: ReporterOptions, { clock, fix = "" }: Re
     },
     /** @param consequence what the receiver did then, such as the response. */
     logHandlerError({ id, type }: EventRef, error: unknown, consequence: string): void {
-      const failure = describeErrorForLog(error, options).replace(/\.$/, "");
+      const failure = describeErrorForLog(error, settings).replace(/\.$/, "");
       const line = `${toPrintable(type)} ${toPrintable(id)} failed: ${failure}; ${consequence}`;
       write(line, { page: "handler-error" });
     },
@@ -207,7 +209,7 @@ export function createReporter(options: ReporterOptions, { clock, fix = "" }: Re
     },
     /** @param consequence what the receiver did then, such as the response. */
     logUnexpectedError(error: unknown, consequence: string): void {
-      const failure = describeError(error, options).replace(/\.$/, "");
+      const failure = describeError(error, settings).replace(/\.$/, "");
       write(`the receiver failed: ${failure}; ${consequence}`);
     },
   };

@@ -106,18 +106,16 @@ const fix =
  * ```
  */
 export function createReceiver(options: ReceiverOptions): Receiver {
-  const { receive } = createAdapterReceiver(
-    { name: "createReceiver", fix, returnsEvent: true },
-    options,
-  );
+  const kind = { name: "createReceiver", fix, returnsEvent: true } as const;
+  const { receive } = createAdapterReceiver(kind, options);
   return (request) => receive(request, (limits) => readRawBody(request, limits));
 }
 
 /** {@link createReceiver} for an adapter, which reads the body and also reports its own errors. */
 export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptions) {
   const settings = parseOptions(options, kind);
-  const { timeoutMs, toleranceSeconds, secrets, afterResponse } = settings;
-  const reporter = createReporter(options, { clock: settings.clock, fix: kind.fix });
+  const { timeoutMs, toleranceSeconds, secrets, afterResponse, handlesEvents } = settings;
+  const reporter = createReporter(settings);
   if (kind.triesSecretAtStart ?? true) secrets.tryAtStart(reporter.logSecretFailure);
 
   /**
@@ -247,13 +245,10 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
     if (isMisconfiguration(reason)) reporter.logMisconfiguration({ ...failure, reason });
   }
 
-  return { receive, reporter };
+  return { receive, reporter, handlesEvents };
 }
 
-const timedOut = { failure: { reason: "timeout" } } as const satisfies Result<
-  ReportedResponse,
-  Refusal
->;
+const timedOut = { failure: { reason: "timeout" } } as const;
 
 /** What follows from the response, as the log says it. */
 const deliversAgain = "responded 503, so the service delivers again.";

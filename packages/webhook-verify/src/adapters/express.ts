@@ -2,7 +2,7 @@
 import type { RequestHandler } from "express";
 import type { WebhookEvent } from "../event.ts";
 import { nodeHandler } from "../node-request.ts";
-import { hasHandler, type ReceiverOptions } from "../options.ts";
+import type { ReceiverOptions } from "../options.ts";
 
 declare global {
   namespace Express {
@@ -48,11 +48,11 @@ const missingNext =
  * ```
  */
 export function expressReceiver(options: ReceiverOptions): RequestHandler {
-  const { handle, reporter } = nodeHandler(
+  const { handle, reporter, handlesEvents } = nodeHandler(
     { name: "expressReceiver", fix, returnsEvent: true },
     options,
   );
-  if (hasHandler(options)) return (request, response) => handle(request, response);
+  if (handlesEvents) return (request, response) => handle(request, response);
   return (request, response, next) => {
     if (typeof next !== "function") throw new TypeError(missingNext);
     const forwardEvent = (event: WebhookEvent) => {
