@@ -214,6 +214,17 @@ export function* hasJobsToTry({ jobs }: JobTables, topic: string): Statements<bo
   return rows.length > 0;
 }
 
+export function* isBreakerOpen({ breakers }: JobTables, topic: string): Statements<boolean> {
+  const rows = yield* query(
+    `SELECT topic
+     FROM ${breakers}
+     WHERE topic = :topic
+       AND due IS NOT NULL`,
+    { topic },
+  );
+  return rows.length > 0;
+}
+
 export interface OpenBreaker {
   topic: string;
   sinceMs: number;

@@ -1,7 +1,7 @@
 /** `issue`: what a visitor waits for, until the card is issued or the deadline has come. */
 
 import { createTypeError } from "@loyalty-cards/internal/errors";
-import { listBreakers } from "@loyalty-cards/internal/jobs/breaker";
+import { isBreakerOpen } from "@loyalty-cards/internal/jobs/breaker";
 import { leaseJob } from "@loyalty-cards/internal/jobs/lease";
 import type { Job, JobRef } from "@loyalty-cards/internal/jobs/tables";
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
@@ -10,7 +10,7 @@ import type { Card, UserId } from "@loyalty-cards/issuing-client";
 import { getLeaseTimes, type OwnLease, runAttempt } from "./attempt.ts";
 import type { OutboxContext, Recorded } from "./context.ts";
 import type { OutboxEntry } from "./entry.ts";
-import { findJob, parseJobRef, toEntry, toPause, toRef } from "./job.ts";
+import { findJob, parseJobRef, toEntry } from "./job.ts";
 import type { IssueOptions } from "./outbox.ts";
 import { requireOwnSettings } from "./tables.ts";
 
@@ -87,7 +87,8 @@ async function issueOnce(context: OutboxContext, visit: Visit): Promise<NextStep
     );
   const leftMs = getLeftMs(context, visit);
   const isOver = leftMs < 1 || lifecycle.phase !== "open";
-  const isDue = job.state === "waiting" && job.rank !== undefined; // it may have no form
+  // A parked job has no rank: its form is missing.
+  const isDue = job.state === "waiting" && job.rank !== undefined;
   if (!isDue || isOver) return { entry: toEntry(job) };
 
   const joined = running.get(job.id);
@@ -131,10 +132,8 @@ async function waitForAttempt(
 }
 
 /** Whether the entries of the job's template wait, because the service fails. */
-async function isPaused({ database, tables }: OutboxContext, job: Job): Promise<boolean> {
-  const breakers = await database.runEach(() => listBreakers(tables));
-  const { template } = toRef(job);
-  return breakers.some((breaker) => toPause(breaker).template === template);
+function isPaused({ database, tables }: OutboxContext, { topic }: Job): Promise<boolean> {
+  return database.runEach(() => isBreakerOpen(tables, topic));
 }
 
 function getLeftMs({ client }: OutboxContext, { endsAtMs }: Visit): number {
