@@ -16,6 +16,9 @@ import {
   readJob,
 } from "./tables.ts";
 
+/** A lease lasts this much longer than its attempt, so that the result can be committed. */
+export const leaseMarginMs = 30_000;
+
 /** Probes 4, 8, 16 and so on try a new job, in case all retries make the service fail. */
 const firstNewProbe = 4;
 

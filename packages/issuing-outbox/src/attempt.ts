@@ -2,6 +2,7 @@
 import { createTypeError } from "@loyalty-cards/internal/errors";
 import type { KeyedRequest } from "@loyalty-cards/internal/issuing-steps";
 import { maxAheadMs } from "@loyalty-cards/internal/jobs/correct-times";
+import { leaseMarginMs } from "@loyalty-cards/internal/jobs/lease";
 import { giveBack, parkJob } from "@loyalty-cards/internal/jobs/settle";
 import { hasBody, type LeasedJob, ranks } from "@loyalty-cards/internal/jobs/tables";
 import { endless } from "@loyalty-cards/internal/limits";
@@ -13,9 +14,6 @@ import { toRef, toRequest } from "./job.ts";
 import { isOptionWrong, type OutboxOutcome } from "./outcomes.ts";
 import { recordEnd } from "./record.ts";
 import { type AttemptVerdict, type CallFailure, judge, toFailure } from "./verdict.ts";
-
-/** A lease lasts this much longer than its attempt, so that the result can be committed. */
-const leaseMarginMs = 30_000;
 
 /**
  * How long until an entry that was not sent is due again. If it were due at once, the worker would

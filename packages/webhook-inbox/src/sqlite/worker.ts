@@ -9,7 +9,7 @@ import {
 } from "@loyalty-cards/internal/errors";
 import { type Backoff, getBackoffMs } from "@loyalty-cards/internal/jobs/backoff";
 import { deleteEnded } from "@loyalty-cards/internal/jobs/erase";
-import { leaseDue } from "@loyalty-cards/internal/jobs/lease";
+import { leaseDue, leaseMarginMs } from "@loyalty-cards/internal/jobs/lease";
 import { getDelayMs } from "@loyalty-cards/internal/jobs/read";
 import { type End, giveBack, settleRow } from "@loyalty-cards/internal/jobs/settle";
 import type { SqliteJobsDatabase, Synchronous } from "@loyalty-cards/internal/jobs/sqlite";
@@ -67,9 +67,6 @@ export interface SqliteWorkerOptions {
   pollMs?: number;
 }
 
-/** How long a worker may take, after the handler's own time, to record how it ended. */
-const recordingMs = 30_000;
-
 const done: End = { state: "done", effect: "unchanged" };
 const dead: End = { state: "dead", effect: "unchanged" };
 
@@ -117,7 +114,7 @@ export function startEventWorker(
   const { concurrency, maxAttempts, handlerTimeoutMs, pollMs, backoff } =
     parseWorkerOptions(options);
   database.open(); // a file that cannot be opened is an error of this call
-  const leaseMs = handlerTimeoutMs + recordingMs;
+  const leaseMs = handlerTimeoutMs + leaseMarginMs;
   const onUnavailable = (error: unknown) => report({ outcome: "unavailable", error });
 
   async function run(job: LeasedJob, signal: AbortSignal): Promise<void> {
@@ -192,7 +189,7 @@ export function startEventWorker(
       giveBack: async (job) => returnUnhandled(job),
       sweep,
     },
-    { concurrency, maxPerSecond: Number.POSITIVE_INFINITY, pollMs },
+    { concurrency, maxPerSecond: endless, pollMs },
     limits,
   );
 }
