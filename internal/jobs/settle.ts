@@ -47,12 +47,6 @@ export interface SettledRow {
   breaker?: "counts" | "opens" | "stays-open" | undefined;
 }
 
-export interface Settled {
-  job?: Job | undefined;
-  /** What the breaker of the topic does, if it does something. */
-  breaker?: SettledRow["breaker"] | "closes";
-}
-
 /** How long a job rests when its topic is paused: as long as a drain waits. */
 export const maxRestMs = 10_000;
 
@@ -90,7 +84,7 @@ export function* settleTopic(
   tables: JobTables,
   job: Pick<LeasedJob, "topic" | "probe">,
   { end: { topicResult }, row }: { end: End; row: SettledRow },
-): Statements<Settled["breaker"]> {
+): Statements<SettledRow["breaker"] | "closes"> {
   const isProbe = job.probe !== undefined;
   if (topicResult === undefined) yield* withdrawProbe(tables, job);
   // Mostly no job of the topic has failed.

@@ -4,7 +4,6 @@
 import { withJitter } from "@loyalty-cards/internal/jobs/backoff";
 import {
   type End,
-  type Settled,
   type SettledRow,
   settleAttempt,
   settleRow,
@@ -125,7 +124,10 @@ function isLogged(
 }
 
 /** What one transaction did. */
-interface Committed extends Settled {
+interface Committed {
+  job?: Job | undefined;
+  /** What the breaker of the template did, if it did something. */
+  breaker?: SettledRow["breaker"] | "closes";
   /** The job of the user that another transaction has settled. */
   otherJob?: Job;
   outcome?: OutboxOutcome | undefined;
