@@ -1,4 +1,7 @@
-/** Adds jobs, and lets one wait again: a retry as it is, a restart with a new body, or now. */
+/**
+ * Adds jobs, and makes a job wait again: unchanged (retry), with a new key and body (restart), or due
+ * now.
+ */
 import {
   execute,
   formatRow,

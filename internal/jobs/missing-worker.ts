@@ -116,7 +116,7 @@ export function createWorkerWatch(context: WatchContext): WorkerWatch {
       const nowMs = clock.monotonicMs();
       if (workers.size > 0 || nowMs < nextLookAtMs) return;
       nextLookAtMs = nowMs + lookIntervalMs;
-      // The caller finds out by itself whether it can go on.
+      // An error of this check must not fail the caller.
       await warn().catch(context.onUnavailable);
     },
     lookLater,

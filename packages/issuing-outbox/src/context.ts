@@ -76,14 +76,14 @@ export interface OutboxContext {
 
 type Listeners = Set<() => void>;
 
-/** Until when an outbox leases entries, and what ends then. */
+/** The phases of an outbox. A listener runs when its phase begins. */
 interface Lifecycle {
   /**
    * `halted`: an option of the client is wrong, so this process leases nothing, and others do.
    * `closing`: `close` was called, and methods reject.
    */
   readonly phase: "open" | "halted" | "closing";
-  /** What a phase ends: workers, and the waits of `issue`. */
+  /** They end workers, and the waits of `issue`. */
   readonly listeners: { readonly halted: Listeners; readonly closing: Listeners };
   /** Begins a phase. An outbox that is closing stays so. */
   enter(phase: "halted" | "closing"): void;

@@ -22,7 +22,7 @@ export interface OwedCard<Fields = FieldValues> {
    */
   userId: UserId;
   template: string | Template<Fields>;
-  /** What `issueCard` takes. Erased when the card is issued. */
+  /** The form: what `issueCard` takes, stored as `body`. Erased when the card is issued. */
   request: IssueCardRequest<NoInfer<Fields>>;
   /**
    * Part of the key, as in `issueCard`, at most 240 characters. Set it for users whose card was

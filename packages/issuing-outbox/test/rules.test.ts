@@ -25,7 +25,7 @@ it("gives no user the card of another one whose entry was forgotten while its re
   let second: ReturnType<typeof outbox.issue> | undefined;
   weather.push(async () => {
     await outbox.forget(1);
-    await signUp("2"); // SQLite gives it the id of the first entry
+    await signUp("2");
     second = outbox.issue(2);
     await outbox.get(2);
     await new Promise((resolve) => setImmediate(resolve));
