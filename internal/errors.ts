@@ -65,5 +65,5 @@ export const createTypeError = (message: string, options?: ErrorOptions): TypeEr
  */
 export const createReturnedFunctionError = (name: string): Error =>
   createTypeError(
-    `${name} returned a function, which nothing calls: pass that function itself, as in ${name}: onEvents({ … }).`,
+    `${name} returned a function, which nothing calls: call it, or pass it, as in handler: onEvents({ … }).`,
   );

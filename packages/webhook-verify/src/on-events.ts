@@ -1,6 +1,10 @@
 /** onEvents: one function from handlers by event type. */
 
-import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/errors";
+import {
+  createReturnedFunctionError,
+  createTypeError,
+  withSafeMessage,
+} from "@loyalty-cards/internal/errors";
 import { formatType, toPrintable } from "@loyalty-cards/internal/format";
 import { findNearestName, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { notify } from "@loyalty-cards/internal/reporting";
@@ -106,26 +110,32 @@ export function onEvents<Arrival extends Delivery = Delivery>(
     notify(log, `webhook-verify: ${line}`);
   }
 
-  return async (event, delivery) => {
-    const { id, type } = event ?? {};
-    if (typeof id !== "string" || typeof type !== "string") throw createNoEventError();
+  /**
+   * Returns the handler of an event; undefined when its type is ignored.
+   * @throws when the handler cannot be called with the data.
+   */
+  function selectHandler(event: WebhookEvent) {
+    const { type } = event;
     const handler = isKnownType(type)
       ? (handlers[type] as Handler<WebhookEvent, Arrival>)
       : undefined;
     if (handler === undefined) {
       logType(event);
-      await handlers.otherTypes?.(event, delivery);
-      return;
+      return handlers.otherTypes;
     }
     const unexpected = findUnexpectedData(event);
-    if (unexpected.length === 0) {
-      await handler(event, delivery);
-    } else if (handlers.unexpectedData !== undefined) {
-      await handlers.unexpectedData(event as UnknownEvent, delivery);
-    } else {
-      const message = `The data of ${type} lacks what its handler needs at ${unexpected.join(", ")}: update this package, or pass onEvents a handler "unexpectedData".`;
-      throw withSafeMessage(new Error(message));
-    }
+    if (unexpected.length === 0) return handler;
+    if (handlers.unexpectedData !== undefined) return handlers.unexpectedData;
+    const message = `The data of ${type} lacks what its handler needs at ${unexpected.join(", ")}: update this package, or pass onEvents a handler "unexpectedData".`;
+    throw withSafeMessage(new Error(message));
+  }
+
+  return async (event, delivery) => {
+    const { id, type } = event ?? {};
+    if (typeof id !== "string" || typeof type !== "string") throw createNoEventError();
+    const handler = selectHandler(event);
+    const result = await handler?.(event as UnknownEvent, delivery);
+    if (typeof result === "function") throw createReturnedFunctionError("A handler of onEvents");
   };
 }
 

@@ -284,6 +284,18 @@ it("awaits and ignores the result of a handler", async () => {
   expect([[...balances], isDone]).toEqual([[["card_1", 120]], true]);
 });
 
+it.each(["ping", "card.renamed", "balance.changed"])(
+  "rejects when the handler for %s returns a function, which nothing calls",
+  async (type) => {
+    const store = () => () => expect.fail();
+    const handlers = { ping: store, "balance.changed": () => {}, otherTypes: store };
+    const dispatch = onEvents({ ...handlers, unexpectedData: store }, quiet);
+    await expect(dispatch(createEvent(type, {}), delivery)).rejects.toThrow(
+      "A handler of onEvents returned a function, which nothing calls",
+    );
+  },
+);
+
 it("throws for an option that it does not have", () => {
   expect(() => onEvents({ otherTypes: () => {} }, { logs: () => {} } as object)).toThrow(
     'onEvents has no option "logs". Did you mean log?',
