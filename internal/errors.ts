@@ -60,10 +60,10 @@ export const createTypeError = (message: string, options?: ErrorOptions): TypeEr
   withSafeMessage(new TypeError(message, options));
 
 /**
- * Creates the error for a handler that returns another one. Nobody calls that, so the event would
- * be lost.
+ * Creates the error for a function of the user that returns another one. Nobody calls that, so the
+ * event, or what it writes, would be lost.
  */
 export const createReturnedFunctionError = (name: string): Error =>
   createTypeError(
-    `${name} returned a function, which nothing calls: call it, or pass it, as in handler: onEvents({ … }).`,
+    `${name} returned a function, which nothing calls: call it, or pass that function itself.`,
   );

@@ -3,7 +3,7 @@
  * repeated after a serialization failure, a deadlock or a failover.
  */
 
-import { createTypeError, withSafeMessage } from "../errors.ts";
+import { createReturnedFunctionError, createTypeError, withSafeMessage } from "../errors.ts";
 import {
   enterTransaction,
   hasCode,
@@ -234,7 +234,8 @@ async function execute(
   { now, messages }: Pick<PostgresJobsOptions<never>, "now" | "messages">,
 ): Promise<Row[]> {
   if ("call" in step) {
-    await step.call(transaction as never);
+    const result = await step.call(transaction as never);
+    if (typeof result === "function") throw createReturnedFunctionError(step.name);
     // If the callback caught the error of a statement, COMMIT would be a ROLLBACK, and not every
     // client says so.
     await queryRows(client, "SELECT 1", []);

@@ -2,7 +2,7 @@
  * Runs statements in a SQLite file, which is opened at first use. Nothing waits on a timer, so that
  * fake timers of a test stop nothing.
  */
-import { createTypeError, withSafeMessage } from "../errors.ts";
+import { createReturnedFunctionError, createTypeError, withSafeMessage } from "../errors.ts";
 import {
   busyTimeoutMs,
   type OpenSqliteDatabase,
@@ -25,12 +25,13 @@ export type Synchronous<Result> =
 /**
  * @param name the option or method that takes the user's function, for the message.
  * @throws {TypeError} when the function returned a promise, whose work would run outside of the
- * transaction.
+ * transaction, or a function, such as that of `database.transaction` of better-sqlite3.
  */
 export function requireSynchronous<Result>(
   name: string,
   result: Result | Synchronous<Result>,
 ): Result {
+  if (typeof result === "function") throw createReturnedFunctionError(name);
   if (typeof (result as PromiseLike<unknown> | undefined)?.then !== "function")
     return result as Result;
   Promise.resolve(result).catch(() => {}); // the caller has one error, which says what to change

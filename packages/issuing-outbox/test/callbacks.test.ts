@@ -147,11 +147,14 @@ it("does not store an id of a card that no database takes", async () => {
   expect(await run(outbox.drain())).toMatchObject({ issued: 1 });
 });
 
-it("refuses a callback that returns a promise, whose work would not be in the transaction", async () => {
-  const { outbox, run, signUp, outcomes, lines } = openVirtualShop({ onIssued: async () => {} });
+it.each<[string, () => unknown, string]>([
+  ["a promise, whose work would not be in the transaction", async () => {}, "takes a synchronous"],
+  ["a function, which nothing calls", () => () => {}, "returned a function"],
+])("refuses a callback that returns %s", async (_what, onIssued, message) => {
+  const { outbox, run, signUp, outcomes, lines } = openVirtualShop({ onIssued });
   await run(signUp("1"));
   expect(await run(outbox.issue(1))).toMatchObject({ state: "issued", isDelivered: false });
-  const error = { message: expect.stringContaining("onIssued takes a synchronous function") };
+  const error = { message: expect.stringContaining(`onIssued ${message}`) };
   expect(outcomes[1]).toMatchObject({ outcome: "not-delivered", error });
   expect(lines[0]).toMatch(/due again in 1 s\. This process runs no worker: .* calls it then:/);
 });

@@ -267,6 +267,14 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", () => {
     await closed;
   });
 
+  it("repeats a callback that returns a function, which nothing calls", async () => {
+    const results: unknown[] = [undefined, () => {}];
+    const { outbox, signUp } = openPostgresShop(undefined, { onIssued: () => results.pop() });
+    await signUp("1");
+    expect(await outbox.issue(1)).toMatchObject({ state: "issued", isDelivered: false });
+    expect(await outbox.drain()).toMatchObject({ issued: 1, undelivered: 0 });
+  });
+
   it("ends close after its grace while a callback hangs, and records nothing of it", async () => {
     const [called, end] = [createGate(), createGate()];
     const { outbox, signUp } = openPostgresShop(undefined, {

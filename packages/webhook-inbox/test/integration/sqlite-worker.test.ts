@@ -80,6 +80,7 @@ describe.each(engines)("with %s", (_name, open) => {
     ["the handler fails after a call of write", "handler"],
     ["the write itself fails", "write"],
     ["the write is asynchronous, and could continue after its transaction", "async"],
+    ["the write returns a function, which nothing calls", "function"],
   ])("writes nothing when %s, and retries", async (_case, where) => {
     const { inbox, recorded, effects } = withBalances();
     await put(inbox, balanceChanged("evt_1"));
@@ -89,6 +90,7 @@ describe.each(engines)("with %s", (_name, open) => {
       if (where === "handler") throw new Error("not yet");
       if (where === "async")
         write((async () => Promise.reject(new Error("of nobody"))) as () => never);
+      else if (where === "function") write(() => writeEffect(event, 9));
       else
         write(() => {
           throw new Error("not yet");
