@@ -93,7 +93,8 @@ export function inboxHandler(
       const lagMs = Math.max(0, Date.now() - receivedAt.getTime());
       const durationMs = performance.now() - startedMs;
       report({ outcome: "done", event: ref, ...counted, durationMs, lagMs });
-    } catch (error) {
+    } catch (thrown) {
+      const error = explainEnd(thrown, limit.signal);
       const outcome = isLastAttempt(job, error) ? "dead" : "failed";
       report({ outcome, event: ref, ...counted, error });
       throw toStorable(error);
@@ -118,13 +119,18 @@ const bullmqTimeoutMs = 900_000;
 /** Starts what ends an attempt whose handler hangs: the signal of the queue, for BullMQ a timer. */
 function startLimit(job: QueueJob, queueSignal: AbortSignal | undefined) {
   const timeout = new AbortController();
-  const expire = () =>
-    timeout.abort(
-      withSafeMessage(new Error(`The handler took longer than ${bullmqTimeoutMs} ms.`)),
-    );
+  const expire = () => timeout.abort();
   const timer = job.attemptsMade === undefined ? undefined : setTimeout(expire, bullmqTimeoutMs);
   const signals = [job.signal, queueSignal, timeout.signal].filter((one) => one !== undefined);
   return { signal: AbortSignal.any(signals), cancel: () => clearTimeout(timer) };
+}
+
+/** @returns what a handler threw; an error of ours where the signal ended the attempt. */
+function explainEnd(thrown: unknown, { aborted, reason }: AbortSignal): unknown {
+  if (!aborted || thrown !== reason) return thrown;
+  const message =
+    "The attempt was ended: the handler took longer than expireInSeconds of pg-boss, or than 15 minutes with BullMQ, or the queue cancelled it.";
+  return withSafeMessage(new Error(message, { cause: thrown }));
 }
 
 /**
