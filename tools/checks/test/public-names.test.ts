@@ -30,7 +30,7 @@ function compile(files: ReadonlyMap<string, string>): string[] {
   host.getSourceFile = (path, language, ...more) => {
     const text = files.get(path);
     return text === undefined
-      ? getSourceFile(path, language, ...more)
+      ? (program.getSourceFile(path) ?? getSourceFile(path, language, ...more))
       : ts.createSourceFile(path, text, language, true);
   };
   const examples = ts.createProgram([...files.keys()], options, host, program);
