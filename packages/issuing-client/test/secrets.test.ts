@@ -1,5 +1,7 @@
 /** Secrets and personal data: what is printed does not depend on them. */
+
 import { inspect } from "node:util";
+import { anyCharacter } from "@loyalty-cards/testing/any-character";
 import { json, type Script, scripted } from "@loyalty-cards/testing/scripted-client";
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -30,7 +32,7 @@ const visible = fc.string({
   maxLength: 60,
 });
 const text = fc.oneof(
-  fc.string({ unit: "binary" }),
+  fc.string({ unit: anyCharacter }),
   fc.string({ unit: "grapheme" }),
   fc.constantFrom("__proto__", "Error: \n    at x", "%s %o", "\u001b[31m", '"}', "[object Object]"),
 );
