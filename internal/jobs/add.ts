@@ -1,6 +1,6 @@
 /**
- * Adds jobs, and makes a job wait again: unchanged (retry), with a new key and body (restart), or due
- * now.
+ * Adds jobs, and makes a job wait again: unchanged (retry), with a new key and body (restart), or
+ * due now.
  */
 import {
   execute,
