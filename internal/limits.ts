@@ -1,6 +1,6 @@
-/** Checks of options that are numbers or signals, and the limit of `setTimeout`. */
+/** Checks of options that are numbers, functions or signals, and the limit of `setTimeout`. */
 import { createTypeError, wrongSignalMessage } from "./errors.ts";
-import { describeValue } from "./format.ts";
+import { describeValue, formatType } from "./format.ts";
 
 export const endless = Number.POSITIVE_INFINITY;
 
@@ -33,6 +33,15 @@ export function requirePositive(name: string, value: unknown, max = Number.MAX_S
   throw createTypeError(
     `${name} must be a positive number, at most ${max}; it is ${describeValue(value)}.`,
   );
+}
+
+/**
+ * @param example what to write, such as `, such as (file) => …`.
+ * @throws {TypeError} for a value that is not a function.
+ */
+export function requireFunction(name: string, value: unknown, example = ""): void {
+  if (typeof value === "function") return;
+  throw createTypeError(`${name} must be a function${example}; it is ${formatType(value)}.`);
 }
 
 /** @throws {TypeError} for a value that is not a signal, such as its controller. */

@@ -6,6 +6,7 @@ import { createRequire } from "node:module";
 import { dirname, resolve } from "node:path";
 import { getBuiltinModule } from "../builtin-module.ts";
 import { createTypeError, withSafeMessage } from "../errors.ts";
+import { requireFunction } from "../limits.ts";
 
 type Value = string | number | bigint | null | Uint8Array;
 
@@ -32,8 +33,9 @@ export interface OpenSqliteDatabase extends SqliteDatabase {
 /** Opens a database file. Users pass such a function to use another binding. */
 export type OpenSqlite = (file: string) => OpenSqliteDatabase;
 
-/** @throws {TypeError} when the option is not the name of a file. */
-export function requireFileName(caller: string, file: unknown): void {
+/** @throws {TypeError} when the options are not the name of a file, and a function. */
+export function requireFileOptions(caller: string, file: unknown, open: unknown): void {
+  requireFunction("open", open, ", such as (file) => new Database(file)");
   const isUrl = file instanceof URL || /^file:\/\//i.test(String(file));
   if (typeof file === "string" && file !== "" && !file.startsWith(":memory:") && !isUrl) return;
   const advice = isUrl ? " This is a URL: pass fileURLToPath(url)." : "";

@@ -6,6 +6,7 @@
 import { createTypeError } from "@loyalty-cards/internal/errors";
 import { type IssuingSteps, readIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
+import { requireFunction } from "@loyalty-cards/internal/limits";
 import type { Card, FieldValues, IssuingClient, UserId } from "@loyalty-cards/issuing-client";
 import type {
   OutboxCounts,
@@ -82,10 +83,7 @@ export function parseOutboxOptions(
     // `onIssued: undefined` comes from a wrong import or a misspelt property: the cards would not
     // reach the users.
     const canBeUndefined = name !== "onIssued" || !("onIssued" in options);
-    if (typeof value === "function" || (value === undefined && canBeUndefined)) continue;
-    throw createTypeError(
-      `${name} must be a function; it is ${value === null ? "null" : typeof value}.`,
-    );
+    if (value !== undefined || !canBeUndefined) requireFunction(name, value);
   }
   const client = readIssuingSteps<Card>(options.client);
   return { ...client, clock: testing.clock ?? client.clock };

@@ -19,7 +19,7 @@ import {
   type OpenSqlite,
   openDurableFile,
   openSqlite,
-  requireFileName,
+  requireFileOptions,
   type SqliteDatabase,
 } from "@loyalty-cards/internal/sqlite/database-node";
 import { setRealImmediate } from "@loyalty-cards/internal/timers";
@@ -125,7 +125,7 @@ export interface SqliteOutbox extends Outbox {
 export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
   const client = parseOutboxOptions("sqliteOutbox", options, optionNames);
   const { file, open = openSqlite } = options;
-  requireFileName("sqliteOutbox", file);
+  requireFileOptions("sqliteOutbox", file, open);
   const tables = nameOutboxTables("sqlite", client);
   const jobsDatabase = createSqliteDatabase({
     openFile: () => openDurableFile("sqliteOutbox", file, open, prepareTables),

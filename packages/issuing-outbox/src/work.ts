@@ -16,6 +16,7 @@ import {
   endless,
   maxTimerMs,
   parseGrace,
+  requireFunction,
   requireInteger,
   requireNumber,
   requireSignal,
@@ -157,6 +158,7 @@ export async function drain(
   requireNumber("maxMs", maxMs, 0, endless);
   requireInteger("maxEntries", maxEntries, 0, endless);
   requireSignal(signal);
+  if (onProgress !== undefined) requireFunction("onProgress", onProgress);
   const workOptions = parseWorkOptions(options, 32);
   requireOpen(context);
 

@@ -118,6 +118,9 @@ it("refuses issue before the transaction is committed, and for a user who was no
 it("refuses invalid options", () => {
   const client = createNetwork().createClient();
   expect(() => sqliteOutbox({ client, file: ":memory:" })).toThrow("needs a file on a disk");
+  expect(() => sqliteOutbox({ client, file: scratchFile(), open: {} as never })).toThrow(
+    "open must be a function, such as (file) => new Database(file); it is object",
+  );
   expect(() => sqliteOutbox({ client: {} as never, file: scratchFile() })).toThrow(
     "createIssuingClient",
   );
@@ -179,6 +182,9 @@ it("refuses misspelt options of postgresOutbox, work, drain and issue", async ()
   expect(() => outbox.work({ concurency: 2 } as never)).toThrow("Did you mean concurrency?");
   await expect(outbox.drain({ pollMs: 5 } as never)).rejects.toThrow(
     'drain has no option "pollMs"',
+  );
+  await expect(outbox.drain({ onProgress: true } as never)).rejects.toThrow(
+    "onProgress must be a function; it is boolean",
   );
   await expect(outbox.drain({ maxEntries: 1.5 })).rejects.toThrow(
     "maxEntries must be an integer; it is 1.5",

@@ -1,8 +1,8 @@
 /** What an inbox reports: the outcome of each event, and a log line for each failure. */
 
-import { createTypeError } from "@loyalty-cards/internal/errors";
-import { formatType, toPrintable } from "@loyalty-cards/internal/format";
+import { toPrintable } from "@loyalty-cards/internal/format";
 import type { OptionNames } from "@loyalty-cards/internal/known-options";
+import { requireFunction } from "@loyalty-cards/internal/limits";
 import { createReport, describeErrorForLog } from "@loyalty-cards/internal/reporting";
 import type { WebhookEvent } from "@loyalty-cards/webhook-verify";
 
@@ -67,8 +67,7 @@ export type Report = (outcome: InboxOutcome) => void;
 export function createInboxReport(options: ReportOptions): Report {
   for (const name of ["onOutcome", "log"] as const) {
     const listener: unknown = options[name];
-    if (listener !== undefined && typeof listener !== "function")
-      throw createTypeError(`${name} must be a function; it is ${formatType(listener)}.`);
+    if (listener !== undefined) requireFunction(name, listener);
   }
   return createReport("webhook-inbox", options, (outcome) => formatFailure(outcome, options));
 }

@@ -66,6 +66,10 @@ it.each<[message: string, create: () => unknown]>([
   ],
   ["fileURLToPath", () => open({ file: "file:///tmp/inbox.db" })],
   [
+    "open must be a function, such as (file) => new Database(file); it is object.",
+    () => open({ open: {} as never }),
+  ],
+  [
     "ensureInboxTables takes a Pool or connected Client of pg, the sql of postgres.js, or a client of Prisma: ensureInboxTables(pool).",
     () => ensureInboxTables(undefined as never),
   ],

@@ -16,7 +16,7 @@ import { createLog, describeError, warningIntervalMs } from "@loyalty-cards/inte
 import {
   openDurableFile,
   openSqlite,
-  requireFileName,
+  requireFileOptions,
 } from "@loyalty-cards/internal/sqlite/database-node";
 import { type Clock, startBackgroundTimer } from "@loyalty-cards/internal/timers";
 import { createInboxReport } from "../outcomes.ts";
@@ -193,7 +193,7 @@ function createContext(options: SqliteInboxOptions): InboxContext {
   requireKnownNames("testing of sqliteInbox", testing, testingNames);
   const { random = Math.random } = testing;
   const clock = { ...systemClock, ...testing.clock };
-  requireFileName("sqliteInbox", file);
+  requireFileOptions("sqliteInbox", file, open);
   const retentionMs = parseRetentionSeconds(options.retentionSeconds) * 1000;
   const database = createSqliteDatabase({
     openFile: () => openDurableFile("sqliteInbox", file, open, prepareTables),
