@@ -183,8 +183,8 @@ export async function sayResult(say, act, describe) {
   const [{ position: after } = { position: "" }] = (await get("traffic", { limit: 1 })).items;
   const text = describe(await act());
   const { items } = await get("traffic", { kind: "delivery", limit: 50, after });
-  // Without the retries of earlier events. The id of an event contains its position.
-  const caused = items.filter(({ eventId }) => eventId.split("_")[1] > after).reverse();
+  // Without the retries of earlier events.
+  const caused = items.filter(({ eventPosition }) => eventPosition > after).reverse();
   const before = caused.map(({ id }) => ({ id, attempts: [] }));
   const link = { label: "Webhook endpoints", href: address(["setup"]) };
   if (before.length === 0) say(`${text} No endpoint gets an event.`, { link });
