@@ -132,6 +132,7 @@ async function moveToLastAttempt(domain: Domain, dispatcher: Dispatcher): Promis
     await waitForAttempts(domain, dispatcher, clock);
     nextMs = dispatcher.getNextAttemptMs();
   }
+  // Reported after the attempts, because its end was not known before: they decide on retries.
   domain.notifyChange({ moved: { fromMs, toMs: clock.now() } });
 }
 
