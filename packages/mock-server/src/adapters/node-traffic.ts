@@ -2,6 +2,7 @@
  * API requests, delivery attempts and movements of the clock, as data for a log. They contain no
  * personal data, keys or secrets.
  */
+import { formatErrorKind, notify } from "@loyalty-cards/internal/reporting";
 import { toLine } from "@loyalty-cards/internal/response-text";
 import type { Backend } from "../backend/backend.ts";
 import { describeRequest } from "../control/phrases.ts";
@@ -61,18 +62,26 @@ export type TrafficEvent = RequestEvent | DeliveryEvent | ClockEvent;
  */
 const smallestMovementMs = 1_000;
 
-/** Calls the listener after each request and each delivery attempt, and when the clock is moved. */
+/**
+ * Calls the listener after each request and each delivery attempt, and when the clock is moved.
+ * What it throws is logged: neither the request nor the schedule of a delivery may depend on it.
+ */
 export function listenToTraffic(
   { changes, domain }: Backend,
   listener: (event: TrafficEvent) => void,
+  log: (line: string) => void,
 ): void {
+  const tell = (event: TrafficEvent) =>
+    notify(listener, event, (error) =>
+      log(`onTraffic threw ${formatErrorKind(error)}; it must not throw.`),
+    );
   changes.subscribe(({ request, attempted, moved }) => {
-    if (request !== undefined) listener(toRequestEvent(request));
-    if (attempted !== undefined) listener(toDeliveryEvent(domain, attempted));
+    if (request !== undefined) tell(toRequestEvent(request));
+    if (attempted !== undefined) tell(toDeliveryEvent(domain, attempted));
     if (moved === undefined) return;
     const movedMs = moved.toMs - moved.fromMs;
     if (movedMs < smallestMovementMs) return;
-    listener({ kind: "clock", movedMs, now: new Date(moved.toMs).toISOString() });
+    tell({ kind: "clock", movedMs, now: new Date(moved.toMs).toISOString() });
   });
 }
 

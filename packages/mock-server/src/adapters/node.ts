@@ -9,6 +9,7 @@ import {
 import type { AddressInfo, Socket } from "node:net";
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
+import { notify } from "@loyalty-cards/internal/reporting";
 import { checkTypes, type MockServiceOptions, sharedOptionNames } from "../backend/options.ts";
 import { scaledClock } from "../domain/clock.ts";
 import { createProblem } from "../domain/problem.ts";
@@ -129,8 +130,9 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
       addReference,
     );
     const { service, backend } = created;
-    if (onTraffic !== undefined) listenToTraffic(backend, onTraffic);
-    const { log = console.error } = ownOptions;
+    const { log: ownLog = console.error } = ownOptions;
+    const log = (line: string) => notify(ownLog, line);
+    if (onTraffic !== undefined) listenToTraffic(backend, onTraffic, log);
     const stopSaving =
       dataFile === undefined ? undefined : await startSaving(dataFile, backend, log);
     app = created.app;

@@ -1,5 +1,6 @@
 /** Options of the mock service, their defaults and their validation. */
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
+import { notify } from "@loyalty-cards/internal/reporting";
 import type { Deliver } from "../delivery/attempt.ts";
 import {
   checkEndpoint,
@@ -221,7 +222,7 @@ export function parseOptions(options: AdapterOptions) {
     deliveryTimeoutMs,
     acceptsAnyHost,
     storeRefusals,
-    log,
+    log: (line: string) => notify(log, line),
   };
 }
 

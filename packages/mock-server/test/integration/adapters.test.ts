@@ -310,6 +310,36 @@ describe("on a port", () => {
     ]);
   });
 
+  it.each([
+    ["throws", (): never => expect.fail()],
+    ["rejects", () => Promise.reject(new Error("mine"))],
+  ])("responds and delivers as before when onTraffic or log %s", async (_how, fail) => {
+    const logged: string[] = [];
+    function log(line: string) {
+      logged.push(line);
+      return fail();
+    }
+    for (const options of [{ onTraffic: fail, log }, { log }]) {
+      const { url, service, close } = await startMockServer({
+        templates: [shopTemplate],
+        ...options,
+      });
+      const call = caller(url, fetch, service.apiKeys.website);
+      const form = { body: toSignUp({ nmae: "Anna" }) };
+      const path = `/api/v1/templates/${shopTemplate.id}/passes`;
+      expect((await call("POST", path, form)).status).toBe(201);
+      const { id } = service.webhooks.createEndpoint({
+        url: "http://127.0.0.1:9",
+        events: ["ping"],
+      });
+      service.webhooks.sendTest(id);
+      await service.idle();
+      expect(await service.clock.advance("1m")).toHaveLength(1);
+      await close();
+    }
+    expect(logged.join()).toMatch(/^onTraffic threw \w+; it must not throw\..*warning: /);
+  });
+
   it("reports that the clock is moved: before the attempts, when the end is known", async () => {
     const events: TrafficEvent[] = [];
     const { service } = await openServer({
