@@ -137,7 +137,7 @@ export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsData
     let result: Result;
     try {
       result = work(connection);
-      connection.exec("COMMIT");
+      commit(connection);
     } catch (error) {
       rollBack(connection);
       throw error;
@@ -206,6 +206,19 @@ export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsData
     },
   };
 }
+
+/** @throws an error that says so when there is nothing to commit: the message is SQLite's own. */
+function commit(connection: SqliteDatabase): void {
+  try {
+    connection.exec("COMMIT");
+  } catch (cause) {
+    if (!/no transaction is active/.test(String((cause as Error).message))) throw cause;
+    throw withSafeMessage(new Error(endedInside, { cause }));
+  }
+}
+
+const endedInside =
+  "The transaction was ended inside of its function, with COMMIT or ROLLBACK, or by an error that was ignored. Leave both out: to roll back, throw an error.";
 
 /**
  * Two SQLite libraries in one process drop each other's locks on a file.

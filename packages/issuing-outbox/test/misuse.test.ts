@@ -47,6 +47,13 @@ it("refuses add in a write whose transaction has ended, as after a full disk", a
   expect(await outbox.get(2)).toBeUndefined();
 });
 
+it.each(["COMMIT", "ROLLBACK"])("says that the function of write must not %s", async (sql) => {
+  const { outbox } = openSqliteShop();
+  await expect(outbox.write((own) => own.exec(sql))).rejects.toThrow(
+    "The transaction was ended inside of its function",
+  );
+});
+
 it("refuses write without a function", async () => {
   const { outbox, database } = openSqliteShop();
   const pool = new pg.Pool(); // never connects
