@@ -5,9 +5,10 @@
 
 import { formatChange, formatNumber } from "@loyalty-cards/internal/format";
 import { callAsWebsite, control, get, sayResult } from "./api.js";
+import { Button, Form, Head } from "./controls.jsx";
 import { formatDayTime, formatWallet } from "./format.js";
+import { useReading } from "./polling.jsx";
 import { CardTraffic } from "./rows.jsx";
-import { Button, Form, Head, useReading } from "./service.jsx";
 
 const operations = {
   purchase: "Purchase",

@@ -4,10 +4,11 @@ import { formatNumber } from "@loyalty-cards/internal/format";
 import { useState } from "preact/hooks";
 import { address, callAsWebsite, get, readAddress } from "./api.js";
 import { Card } from "./card.jsx";
+import { Form, Head, More, pageSize } from "./controls.jsx";
 import { formatDayTime, formatWallet } from "./format.js";
 import { useReturnedFocus } from "./keys.jsx";
+import { useAddress, useReading } from "./polling.jsx";
 import { Found, NothingFound, Search } from "./search.jsx";
-import { Form, Head, More, pageSize, useAddress, useReading } from "./service.jsx";
 
 /**
  * The list stays as it was while a card is open.

@@ -4,6 +4,7 @@ import { toLine } from "@loyalty-cards/internal/response-text";
 import { useState } from "preact/hooks";
 import { address, addressWith, control, get, sayResponses } from "./api.js";
 import { Purchases } from "./card.jsx";
+import { Button, Copy, NoWebsiteKey, Pre } from "./controls.jsx";
 import { formatUntil } from "./duration.js";
 import {
   bearer,
@@ -17,8 +18,8 @@ import {
   isSent,
   toCurl,
 } from "./format.js";
+import { useReading } from "./polling.jsx";
 import { getName, getStatus, Next } from "./rows.jsx";
-import { Button, Copy, NoWebsiteKey, Pre, useReading } from "./service.jsx";
 
 /**
  * The ids of entries are words of the search, so that a link also opens an entry that is not among

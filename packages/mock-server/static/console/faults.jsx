@@ -2,7 +2,8 @@
 
 import { formatNumber } from "@loyalty-cards/internal/format";
 import { control, get } from "./api.js";
-import { Button, useReading, useService } from "./service.jsx";
+import { Button } from "./controls.jsx";
+import { useReading, useService } from "./polling.jsx";
 
 /** Those that the list offers. The control API has more: other kinds, requests and numbers. */
 const presets = {

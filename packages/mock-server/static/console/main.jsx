@@ -5,11 +5,12 @@ import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { control, sayAttempts } from "./api.js";
 import { Cards } from "./cards.jsx";
+import { Button, Pre } from "./controls.jsx";
 import { formatAhead, formatUntil } from "./duration.js";
 import { ActiveFaults, FaultSelect } from "./faults.jsx";
 import { formatDay, formatTime } from "./format.js";
 import { Keys } from "./keys.jsx";
-import { Button, getPage, Pre, ServiceProvider, useAddress, useService } from "./service.jsx";
+import { getPage, ServiceProvider, useAddress, useService } from "./polling.jsx";
 import { Setup } from "./setup.jsx";
 import { scrollToTop, TrafficView } from "./traffic.jsx";
 

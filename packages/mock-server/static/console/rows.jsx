@@ -2,6 +2,7 @@
 import { formatAddress } from "@loyalty-cards/internal/hostnames";
 import { toLine } from "@loyalty-cards/internal/response-text";
 import { address, get } from "./api.js";
+import { Head } from "./controls.jsx";
 import { formatUntil } from "./duration.js";
 import {
   countEarlier,
@@ -12,8 +13,8 @@ import {
   getMark,
   isDelivered,
 } from "./format.js";
+import { useReading, useService } from "./polling.jsx";
 import { Found } from "./search.jsx";
-import { Head, useReading, useService } from "./service.jsx";
 
 /** @param toAddress returns the address where an entry is open. */
 export function Rows({ entries, open = "", toAddress }) {

@@ -1,7 +1,7 @@
 /** The search field of a list, and the key that leads to it. */
 import { useEffect, useRef } from "preact/hooks";
 import { address, addressWith, readAddress } from "./api.js";
-import { useAddress, useService } from "./service.jsx";
+import { useAddress, useService } from "./polling.jsx";
 
 const typingPauseMs = 150;
 

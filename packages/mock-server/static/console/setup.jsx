@@ -6,9 +6,10 @@ import { formatAddress } from "@loyalty-cards/internal/hostnames";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { control, get, sayResponses } from "./api.js";
 import { IssueForm, inventMember } from "./cards.jsx";
+import { Button, Copy, Form, NoWebsiteKey, Pre } from "./controls.jsx";
 import { formatAhead } from "./duration.js";
 import { toCurl } from "./format.js";
-import { Button, Copy, Form, NoWebsiteKey, Pre, useReading, useService } from "./service.jsx";
+import { useReading, useService } from "./polling.jsx";
 
 async function readSetup() {
   const [settings, endpoints, templates, apiKeys] = await Promise.all(

@@ -6,12 +6,13 @@
 import { formatNumber } from "@loyalty-cards/internal/format";
 import { useLayoutEffect, useState } from "preact/hooks";
 import { addressWith, get } from "./api.js";
+import { More, pageSize } from "./controls.jsx";
 import { Detail } from "./detail.jsx";
 import { formatMinute } from "./format.js";
 import { useReturnedFocus } from "./keys.jsx";
+import { useAddress, useReading, useService } from "./polling.jsx";
 import { Rows, ways } from "./rows.jsx";
 import { NothingFound, Search } from "./search.jsx";
-import { More, pageSize, useAddress, useReading, useService } from "./service.jsx";
 import { FirstSteps } from "./setup.jsx";
 
 /** What the list can be reduced to, as parameters of the address. */
