@@ -424,6 +424,12 @@ describe("nothing is sent", () => {
       "members.cards.csv was not written by an import: rename it, or move it away.",
     ],
     [
+      "a folder in the place of the cards",
+      { "members.cards.csv/file": "" },
+      [],
+      "members.cards.csv was not written by an import: rename it, or move it away.",
+    ],
+    [
       "another file in the place of the rejected rows",
       { "members.rejected.csv": "" },
       [],

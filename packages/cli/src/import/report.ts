@@ -196,9 +196,11 @@ export async function* listRejected(
 export async function requireOwn(files: Record<keyof typeof headers, string>): Promise<void> {
   for (const kind of ["cards", "rejected"] as const) {
     const path = files[kind];
+    const found = lstatSync(path, { throwIfNoEntry: false });
     // A link is replaced, and not its file.
-    if (!lstatSync(path, { throwIfNoEntry: false })?.isFile()) continue;
-    const [header = ""] = (await readText(createReadStream(path, { end: 99 }))).split("\n");
+    if (!found?.isFile() && !found?.isDirectory()) continue;
+    const start = found.isFile() ? await readText(createReadStream(path, { end: 99 })) : "";
+    const [header = ""] = start.split("\n");
     // A spreadsheet may have saved it with another delimiter and with quotes.
     if (header.match(/\w+/g)?.join() !== headers[kind].join())
       throw new CommandError(
