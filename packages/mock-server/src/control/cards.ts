@@ -45,7 +45,7 @@ export function addCardRoutes(router: Router, { domain }: Backend): void {
   );
   for (const [name, type] of Object.entries(typeByRoute)) {
     routeWithBody(`POST /cards/:id/${name} 201`, isPointsInput, ({ id, body }) =>
-      viewOperation(recordPoints(domain, id, type, body.points)),
+      viewOperation(recordPoints(domain, id, { type, points: body.points })),
     );
   }
   routeWithBody("POST /cards/:id/correct 201", isCorrectionInput, ({ id, body }) =>

@@ -112,7 +112,7 @@ function addClockRoutes({ route, routeWithBody }: Router, backend: Backend): voi
   });
   route("GET /clock", async ({ query: { after }, request: { signal } }) => {
     const isChanged = () => String(changes.version()) !== after;
-    if (!isChanged()) await waitUntil(backend, isChanged, maxPollMs, signal);
+    if (!isChanged()) await waitUntil(backend, isChanged, { timeoutMs: maxPollMs, signal });
     return view();
   });
   routeWithBody("PUT /clock", isClockSetting, ({ body }) => {

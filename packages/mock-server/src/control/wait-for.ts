@@ -70,7 +70,7 @@ export async function waitFor<Condition extends WaitCondition>(
   // A copy, because a getter may return another value later.
   const wanted = structuredClone(condition as WaitCondition & { count?: number });
   const isMet = () => findMatches(backend, wanted).length >= (wanted.count ?? 1);
-  if (!isMet() && !(await waitUntil(backend, isMet, timeoutMs, signal)))
+  if (!isMet() && !(await waitUntil(backend, isMet, { timeoutMs, signal })))
     throw new WaitTimeoutError(
       `${JSON.stringify(wanted)} did not match within ${timeoutMs} ms. ${formatRecent(backend)}${findAdvice(backend, wanted)}`,
     );
@@ -81,8 +81,7 @@ export async function waitFor<Condition extends WaitCondition>(
 export function waitUntil(
   { changes }: Backend,
   isMet: () => boolean,
-  timeoutMs: number,
-  signal: AbortSignal | undefined,
+  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal | undefined },
 ): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const end = (act: () => void) => {

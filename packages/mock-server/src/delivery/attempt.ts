@@ -18,15 +18,17 @@ export interface DeliveryTransport {
   deliveryTimeoutMs: number;
 }
 
-/**
- * Never rejects: a request that cannot be sent is a failed attempt.
- * @param abort ends the attempt; the timeout uses it too.
- */
+interface AttemptToSend {
+  endpoint: Endpoint;
+  delivery: Delivery;
+  /** Ends the attempt; the timeout uses it too. */
+  abort: AbortController;
+}
+
+/** Never rejects: a request that cannot be sent is a failed attempt. */
 export async function sendAttempt(
   transport: DeliveryTransport,
-  endpoint: Endpoint,
-  delivery: Delivery,
-  abort: AbortController,
+  { endpoint, delivery, abort }: AttemptToSend,
 ): Promise<Omit<Attempt, "at">> {
   const { deliver, deliveryTimeoutMs } = transport;
   const startedMs = performance.now();
@@ -37,7 +39,7 @@ export async function sendAttempt(
   try {
     signature = await signWebhook({ rawBody: delivery.body, secret: endpoint.secret, timestamp });
     abort.signal.throwIfAborted();
-    const request = createRequest(endpoint, delivery, signature, abort.signal);
+    const request = createRequest(endpoint, delivery, { signature, signal: abort.signal });
     const response = await Promise.race([deliver(request), timeout.aborted]);
     const status = getStatus(response);
     timeout.cancel();
@@ -95,8 +97,7 @@ function getStatus(response: Response | undefined | null): number {
 const createRequest = (
   endpoint: Endpoint,
   delivery: Delivery,
-  signature: string,
-  signal: AbortSignal,
+  { signature, signal }: { signature: string; signal: AbortSignal },
 ) =>
   new Request(endpoint.url, {
     method: "POST",

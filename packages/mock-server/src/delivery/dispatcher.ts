@@ -86,7 +86,7 @@ export function createDispatcher(domain: Domain, transport: DeliveryTransport) {
       const fault = takeDeliveryFault(domain, "fail", delivery.type);
       const result =
         fault === undefined
-          ? await sendAttempt(transport, endpoint, delivery, request)
+          ? await sendAttempt(transport, { endpoint, delivery, abort: request })
           : createFailedAttempt(transport, fault);
       if (isClosed || domain.state !== state) return;
       delivery.position = position;

@@ -18,13 +18,17 @@ export type Card = components["schemas"]["Card"];
 /** A template field with this key and type `number` shows the balance. */
 const pointsKey = "points";
 
-/** @param fieldValues values that the caller does not change later. */
+interface NewCard {
+  template: Template;
+  customer: Customer;
+  /** Values that the caller does not change later. */
+  fieldValues: FieldValues;
+  issuedVia: string;
+}
+
 export function createCard(
   { state, nowMs, notifyChange }: Domain,
-  template: Template,
-  customer: Customer,
-  fieldValues: FieldValues,
-  issuedVia: string,
+  { template, customer, fieldValues, issuedVia }: NewCard,
 ): StoredCard {
   const card: StoredCard = {
     id: generateId("card"),

@@ -92,7 +92,7 @@ function issueNewCard(domain: Domain, command: IssueCardCommand): Issuance {
 
   const customer = findOrCreateCustomer(domain, contact.value);
   warnings.push(...warnAboutSecondCard(domain, customer, template));
-  const card = createCard(domain, template, customer, fieldValues, issuedVia);
+  const card = createCard(domain, { template, customer, fieldValues, issuedVia });
   const { privacy, marketing } = body.customer.consents;
   customer.privacyVersion = privacy.version.trim();
   // Absence does not withdraw the consent: the member is present only if the user opted in

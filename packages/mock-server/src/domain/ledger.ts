@@ -37,11 +37,11 @@ export function toOperation({ id, type, change, balance, createdAt }: StoredOper
 export function recordPoints(
   domain: Domain,
   cardId: string,
-  type: "purchase" | "redemption" | "reward",
-  points: number,
+  { type, points }: { type: "purchase" | "redemption" | "reward"; points: number },
 ): Operation {
-  const change = toPositivePoints(points);
-  return recordOperation(domain, cardId, type, type === "redemption" ? -change : change);
+  const positive = toPositivePoints(points);
+  const change = type === "redemption" ? -positive : positive;
+  return recordOperation(domain, cardId, { type, change });
 }
 
 /** Rounds as balances are rounded. */
@@ -64,7 +64,7 @@ export function recordCorrection(domain: Domain, cardId: string, change: number)
     throw new InputError(
       `"change" must be a number other than 0, at least 0.000001 above or below, not ${change}.`,
     );
-  return recordOperation(domain, cardId, "correction", rounded);
+  return recordOperation(domain, cardId, { type: "correction", change: rounded });
 }
 
 /**
@@ -76,7 +76,8 @@ export function cancelOperation(domain: Domain, operationId: string): Operation 
   if (cancelled.isCancelled) throw new ConflictError("The operation was already cancelled.");
   if (cancelled.type === "cancellation")
     throw new ConflictError("A cancellation cannot be cancelled.");
-  const operation = recordOperation(domain, cancelled.cardId, "cancellation", -cancelled.change);
+  const reversal = { type: "cancellation", change: -cancelled.change } as const;
+  const operation = recordOperation(domain, cancelled.cardId, reversal);
   cancelled.isCancelled = true;
   domain.notifyChange();
   return operation;
@@ -107,7 +108,7 @@ export function expirePoints(domain: Domain, cardId: string, expiry: Expiry): Ca
     const actionId = recordAction(domain, cardId, { ...action, keepsBalance: true });
     domain.notifyChange();
     updateTier(domain, card, actionId);
-  } else recordOperation(domain, cardId, "correction", -expired, action);
+  } else recordOperation(domain, cardId, { type: "correction", change: -expired, action });
   return toCard(domain, card);
 }
 
@@ -120,16 +121,18 @@ export const listOperations = ({ state }: Domain, cardId: string): StoredOperati
     .flatMap((id) => state.operations.get(id) ?? [])
     .reverse();
 
-/**
- * @param change the rounded change.
- * @param action what the staff did, when the operation has another name.
- */
+interface NewOperation {
+  type: StoredOperation["type"];
+  /** The rounded change. */
+  change: number;
+  /** What the staff did, when the operation has another name. */
+  action?: ActionDetails;
+}
+
 function recordOperation(
   domain: Domain,
   cardId: string,
-  type: StoredOperation["type"],
-  change: number,
-  action: ActionDetails = { type, change },
+  { type, change, action = { type, change } }: NewOperation,
 ): Operation {
   const { state, nowMs } = domain;
   const card = getCard(domain, cardId);

@@ -56,11 +56,11 @@ export function cardPage(view: CardView, { first, second }: Wallets, userAgent: 
   const links = Array.from(leaves, ([wallet, leaf]) => walletLink(view, wallet, `${slug}/${leaf}`));
   const canAdd = [...leaves.keys()].some((wallet) => !view.wallets.includes(wallet));
   const isLocal = isLoopback(new URL(view.publicUrl).hostname);
-  return customerPage(
-    `${view.shopName} card`,
-    "../",
-    cardStyles("../", view),
-    html`<main class="wide">
+  return customerPage({
+    title: `${view.shopName} card`,
+    up: "../",
+    styles: cardStyles("../", view),
+    content: html`<main class="wide">
 ${cardWithCode(view)}
 <section class="note phone" data-live="wallets">
 ${
@@ -74,8 +74,8 @@ ${links}
 </nav>
 </section>
 </main>`,
-    isLocal ? phoneNote : "",
-  );
+    note: isLocal ? phoneNote : "",
+  });
 }
 
 const phoneNote = html`Only this machine can open the address in the code. For a phone in your network, start <code>npx @loyalty-cards/mock-server --host 192.168.0.7</code>, with the address of this machine there.`;
@@ -89,11 +89,11 @@ export function walletPage(view: CardView, wallet: string, position: keyof Walle
   const title = toWalletTitle(wallet);
   const isAdded = view.wallets.includes(wallet);
   const place = isAdded ? "is in" : "will be in";
-  return customerPage(
-    isAdded ? `In ${title}` : `Add to ${title}`,
-    "../../",
-    cardStyles("../../", view),
-    html`<main class="wide">
+  return customerPage({
+    title: isAdded ? `In ${title}` : `Add to ${title}`,
+    up: "../../",
+    styles: cardStyles("../../", view),
+    content: html`<main class="wide">
 ${cardWithCode(view)}
 <section class="note wallet ${position}">
 <h2>${title}</h2>
@@ -105,41 +105,43 @@ ${!isAdded && html`<form method="post"><button aria-label="Add to ${title}">Add<
 </div>
 </section>
 </main>`,
-    html`On a phone, this link opens ${title}. Here the button, the <a href="../../console">console</a> or <code>service.cards.addToWallet(id, "${wallet}")</code> records that the card was added, and endpoints receive <code>card.added</code>.`,
-  );
+    note: html`On a phone, this link opens ${title}. Here the button, the <a href="../../console">console</a> or <code>service.cards.addToWallet(id, "${wallet}")</code> records that the card was added, and endpoints receive <code>card.added</code>.`,
+  });
 }
 
 /** @param up the relative path from the page to the service, for example `../`. */
 export const notFoundPage = (up: string): Markup =>
-  customerPage(
-    "Card not found",
+  customerPage({
+    title: "Card not found",
     up,
-    "",
-    html`<main class="lost">
+    styles: "",
+    content: html`<main class="lost">
 <div class="empty-card" aria-hidden="true"></div>
 <h1>There is no card here</h1>
 <p>The link may be incomplete, or the shop no longer has this card. Ask at the counter for a new link.</p>
 </main>`,
-    html`After a restart without a data file it has no earlier cards. <a href="${up}console#/cards">Show the cards in the console</a>`,
-  );
+    note: html`After a restart without a data file it has no earlier cards. <a href="${up}console#/cards">Show the cards in the console</a>`,
+  });
 
-/** @param note for developers, below everything that customers read. */
-const customerPage = (
-  title: string,
-  up: string,
-  styles: Markup | string,
-  content: Markup,
-  note: Markup | string = "",
-): Markup =>
-  page(
+interface CustomerPage {
+  title: string;
+  up: string;
+  styles: Markup | string;
+  content: Markup;
+  /** For developers, below everything that customers read. */
+  note: Markup | string;
+}
+
+const customerPage = ({ title, up, styles, content, note }: CustomerPage): Markup =>
+  page({
     title,
     up,
-    html`<link rel="stylesheet" href="${up}assets/page.css">
+    head: html`<link rel="stylesheet" href="${up}assets/page.css">
 ${styles}
 <script src="${up}assets/card.js" type="module"></script>`,
-    html`${content}
+    content: html`${content}
 <footer>From a mock service, for development and tests. ${note}</footer>`,
-  );
+  });
 
 /** The styles of a card. Its colour is a file: the policy of the pages forbids inline styles. */
 const cardStyles = (up: string, { color }: CardView): Markup =>

@@ -5,16 +5,16 @@ import type { Reply } from "../http/reply.ts";
 /** Escaped by `html` of Hono. Write quotes around attributes in a template: `href="${address}"`. */
 export type Markup = ReturnType<typeof html>;
 
-/**
- * A whole page.
- * @param up the relative path from the page to the service, for example `../`.
- */
-export const page = (
-  title: string,
-  up: string,
-  head: Markup,
-  content: Markup,
-): Markup => html`<html lang="en">
+interface Page {
+  title: string;
+  /** The relative path from the page to the service, for example `../`. */
+  up: string;
+  head: Markup;
+  content: Markup;
+}
+
+/** A whole page. */
+export const page = ({ title, up, head, content }: Page): Markup => html`<html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -19,7 +19,8 @@ export function addPages(app: App, { domain, settings }: Backend): void {
   });
   app.on(["GET", "POST"], "/cards/:slug/:leaf", (call) => {
     const { slug, leaf } = call.req.param();
-    return respond(call, walletReply(domain, slug, leaf, call.req.method === "POST"));
+    const isPost = call.req.method === "POST";
+    return respond(call, walletReply(domain, { slug, leaf, isPost }));
   });
   app.get("/assets/:name", async (call) =>
     respond(call, await assetReply(wallets, call.req.param("name"))),
@@ -38,7 +39,10 @@ const findCard = ({ state }: Domain, slug: string) =>
  * The page of a wallet's link (spec 2.2). A POST adds the card to the wallet, as the button of a
  * real wallet does.
  */
-function walletReply(domain: Domain, slug: string, leaf: string, isPost: boolean): Reply {
+function walletReply(
+  domain: Domain,
+  { slug, leaf, isPost }: { slug: string; leaf: string; isPost: boolean },
+): Reply {
   const card = findCard(domain, slug);
   const wallet = findWallet(domain.wallets, leaf);
   if (card === undefined || wallet === undefined) return pageReply(notFoundPage("../../"), 404);

@@ -19,14 +19,14 @@ interface ReferenceView {
 
 export function referencePage(document: Document, view: ReferenceView): Markup {
   const { info } = document;
-  return page(
-    "API reference",
-    "../",
-    html`<link rel="stylesheet" href="docs/reference.css">
+  return page({
+    title: "API reference",
+    up: "../",
+    head: html`<link rel="stylesheet" href="docs/reference.css">
 <link rel="stylesheet" href="docs/operations.css">
 <script src="docs/swagger-ui-bundle.js" defer></script>
 <script src="docs/start.js" type="module"></script>`,
-    html`<nav aria-label="Contents">
+    content: html`<nav aria-label="Contents">
 <a href="../console">← Back to the console</a>
 <button type="button" popovertarget="contents">Contents</button>
 <div id="contents" popover>
@@ -52,7 +52,7 @@ ${contents(document)}
 </div>
 ${webhooks(document)}
 </main>`,
-  );
+  });
 }
 
 /** What the calls below begin with. */
