@@ -1,5 +1,4 @@
 /** Puts an outbox together: its methods, on any database. */
-import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import {
   countWithoutWorker,
   createWorkerWatch,
@@ -7,16 +6,15 @@ import {
 } from "@loyalty-cards/internal/jobs/missing-worker";
 import type { JobTables } from "@loyalty-cards/internal/jobs/tables";
 import { endWithin, type Worker } from "@loyalty-cards/internal/jobs/worker";
-import { parseGrace, requireNumber } from "@loyalty-cards/internal/limits";
+import { parseGrace } from "@loyalty-cards/internal/limits";
 import { createLog } from "@loyalty-cards/internal/reporting";
-import type { Card } from "@loyalty-cards/issuing-client";
 import { addAll } from "./add.ts";
 import { forget, resolve, retry } from "./changes.ts";
 import { createLifecycle, type OutboxContext, type OutboxDatabase } from "./context.ts";
-import { issue, maxDeadlineMs } from "./issue.ts";
+import { issue } from "./issue.ts";
 import { findJob, parseMethodRef, requireOpen, toEntry } from "./job.ts";
 import { countEntries, list } from "./list.ts";
-import type { Outbox, OutboxOptions } from "./outbox.ts";
+import type { Outbox, OutboxSettings } from "./outbox.ts";
 import { createFailureLog, createOutboxReport } from "./outcomes.ts";
 import { createWorkers, drain, work } from "./work.ts";
 
@@ -25,31 +23,25 @@ import { createWorkers, drain, work } from "./work.ts";
  * @returns the methods that do not depend on the database, and what the others need.
  */
 export function createOutbox(
-  options: OutboxOptions<never>,
-  client: IssuingSteps<Card>,
+  settings: OutboxSettings,
   tables: JobTables,
   database: OutboxDatabase,
 ) {
-  const { retentionDays = 30, onIssued, onRejected, testing } = options;
-  requireNumber("retentionDays", retentionDays, 1, 3_650);
-  requireNumber("deadlineMs of the client", client.deadlineMs, 1, maxDeadlineMs);
+  const { client, random, retentionMs, callbacks } = settings;
   const lifecycle = createLifecycle();
   const activeWorkers = new Set<Worker>();
-  const log = createLog("issuing-outbox", options.log);
+  const log = createLog("issuing-outbox", settings.log);
   const hasWorker = () => activeWorkers.size > 0;
-  const report = createOutboxReport(options, hasWorker);
+  const report = createOutboxReport(settings, hasWorker);
   const { clock } = client;
   const shared = { database, tables, client, activeWorkers, report, lifecycle };
   const context: OutboxContext = {
     ...shared,
     workerWatch: watchForWorker(shared, log),
     logFailure: createFailureLog(log, clock, hasWorker),
-    random: testing?.random ?? Math.random,
-    retentionMs: Math.round(retentionDays * 86_400_000),
-    callbacks: {
-      issued: onIssued && { name: "onIssued", call: onIssued },
-      rejected: onRejected && { name: "onRejected", call: onRejected },
-    },
+    random,
+    retentionMs,
+    callbacks,
     running: new Map(),
   };
   const workers = createWorkers(context);

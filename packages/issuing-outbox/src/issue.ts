@@ -11,11 +11,9 @@ import { getLeaseTimes, type OwnLease, runAttempt } from "./attempt.ts";
 import type { OutboxContext, Recorded } from "./context.ts";
 import type { OutboxEntry } from "./entry.ts";
 import { findJob, parseJobRef, toEntry } from "./job.ts";
-import type { IssueOptions } from "./outbox.ts";
+import { type IssueOptions, maxDeadlineMs } from "./outbox.ts";
 import { requireOwnSettings } from "./tables.ts";
 
-/** After a crash an entry waits for the end of its attempt's deadline. */
-export const maxDeadlineMs = 3_600_000;
 /** How often to look for the result of another process. */
 const pollMs = 100;
 

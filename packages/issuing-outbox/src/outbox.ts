@@ -6,8 +6,9 @@
 import { createTypeError } from "@loyalty-cards/internal/errors";
 import { type IssuingSteps, readIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
-import { requireFunction } from "@loyalty-cards/internal/limits";
+import { requireFunction, requireNumber } from "@loyalty-cards/internal/limits";
 import type { Card, FieldValues, IssuingClient, UserId } from "@loyalty-cards/issuing-client";
+import type { OutboxContext } from "./context.ts";
 import type {
   OutboxCounts,
   OutboxEntry,
@@ -60,11 +61,18 @@ export const outboxOptionNames = {
 type Testing = NonNullable<OutboxOptions<never>["testing"]>;
 const testingNames = { clock: true, random: true } satisfies OptionNames<Testing>;
 
+/** After a crash an entry waits for the end of its attempt's deadline. */
+export const maxDeadlineMs = 3_600_000;
+
+/** The options of both outboxes, parsed. The client has the clock of the options. */
+export type OutboxSettings = Readonly<
+  Pick<OutboxContext, "client" | "random" | "retentionMs" | "callbacks"> & ReportOptions
+>;
+
 /**
  * @param names those of the outbox and of its database.
- * @returns the steps of the client, with the clock of the options.
- * @throws {TypeError} for an option that is unknown, for callbacks that are no functions, and
- * without a client.
+ * @throws {TypeError} for an option that is unknown or out of range, for callbacks that are no
+ * functions, and without a client.
  * @throws {IssuingError} `configuration` when the client has no address: copying the steps reads
  * it.
  */
@@ -72,12 +80,33 @@ export function parseOutboxOptions(
   owner: string,
   options: OutboxOptions<never>,
   names: Readonly<Record<string, true>>,
-): IssuingSteps<Card> {
+): OutboxSettings {
   if (typeof options !== "object" || options === null)
     throw createTypeError(`${owner} needs options: ${Object.keys(names).join(", ")}.`);
-  const { testing = {} } = options;
+  const { testing = {}, retentionDays = 30, onIssued, onRejected } = options;
   requireKnownNames(owner, options, names);
   requireKnownNames(`testing of ${owner}`, testing, testingNames);
+  requireCallbacks(options);
+  const client = readIssuingSteps<Card>(options.client);
+  requireNumber("retentionDays", retentionDays, 1, 3_650);
+  requireNumber("deadlineMs of the client", client.deadlineMs, 1, maxDeadlineMs);
+  const { onOutcome, log = console.error, logErrorMessages = false } = options;
+  const callbacks: OutboxSettings["callbacks"] = {
+    issued: onIssued && { name: "onIssued", call: onIssued },
+    rejected: onRejected && { name: "onRejected", call: onRejected },
+  };
+  return Object.freeze({
+    client: { ...client, clock: testing.clock ?? client.clock },
+    random: testing.random ?? Math.random,
+    retentionMs: Math.round(retentionDays * 86_400_000),
+    callbacks,
+    ...(onOutcome && { onOutcome }),
+    log,
+    logErrorMessages,
+  });
+}
+
+function requireCallbacks(options: OutboxOptions<never>): void {
   for (const name of callbackNames) {
     const value: unknown = options[name];
     // `onIssued: undefined` comes from a wrong import or a misspelt property: the cards would not
@@ -85,8 +114,6 @@ export function parseOutboxOptions(
     const canBeUndefined = name !== "onIssued" || !("onIssued" in options);
     if (value !== undefined || !canBeUndefined) requireFunction(name, value);
   }
-  const client = readIssuingSteps<Card>(options.client);
-  return { ...client, clock: testing.clock ?? client.clock };
 }
 
 /** The template, for users who have entries of several. */

@@ -166,7 +166,8 @@ export async function ensureOutboxTables(client: PostgresClient): Promise<void> 
 export function postgresOutbox<Transaction = PostgresTransaction>(
   options: PostgresOutboxOptions<Transaction>,
 ): PostgresOutbox<Transaction> {
-  const client = parseOutboxOptions("postgresOutbox", options, optionNames);
+  const settings = parseOutboxOptions("postgresOutbox", options, optionNames);
+  const { client } = settings;
   const { pool, adapt, testing } = options;
   const tables = nameOutboxTables("postgres", client);
   const database = createPostgresDatabase(selectTransaction(options), {
@@ -176,7 +177,7 @@ export function postgresOutbox<Transaction = PostgresTransaction>(
     check: () => requireOwnSettings(tables, client),
     messages,
   });
-  const { outbox, context } = createOutbox(options as never, client, tables, {
+  const { outbox, context } = createOutbox(settings, tables, {
     ...database,
     transactInBatch: database.transact, // PostgreSQL commits concurrent transactions together
     isRepeatable: isTransactionConflict,

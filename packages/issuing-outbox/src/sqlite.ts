@@ -123,7 +123,8 @@ export interface SqliteOutbox extends Outbox {
  * ```
  */
 export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
-  const client = parseOutboxOptions("sqliteOutbox", options, optionNames);
+  const settings = parseOutboxOptions("sqliteOutbox", options, optionNames);
+  const { client } = settings;
   const { file, open = openSqlite } = options;
   requireFileOptions("sqliteOutbox", file, open);
   const tables = nameOutboxTables("sqlite", client);
@@ -148,7 +149,7 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
     executeAll(connection, requireOwnSettings(tables, client), client.clock.now);
     connection.exec(sqliteTables);
   }
-  const { outbox, context } = createOutbox(options as never, client, tables, {
+  const { outbox, context } = createOutbox(settings, tables, {
     async runEach(create) {
       return jobsDatabase.runEach(create());
     },
