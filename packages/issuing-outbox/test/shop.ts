@@ -41,6 +41,8 @@ export type Weather =
 const networkError = (code: string) =>
   new TypeError("fetch failed", { cause: Object.assign(new Error(code), { code }) });
 
+type Sent = Parameters<NonNullable<IssuingClientOptions["fetch"]>>[1];
+
 /** The mock service behind a network. Requests are `ok` when no weather is left. */
 export function createNetwork(options: MockServiceOptions = {}) {
   /** Of the service: a key that was used for two forms. */
@@ -55,20 +57,16 @@ export function createNetwork(options: MockServiceOptions = {}) {
   const requests: { key: string; body: string }[] = [];
   /** Cards of the service, replays included, by the body that was sent. */
   const cards: { body: string; cardId: string }[] = [];
-  async function fetch(
-    input: ConstructorParameters<typeof Request>[0],
-    init?: RequestInit,
-  ): Promise<Response> {
-    const request = new Request(input, init);
-    const body = await request.clone().text();
-    requests.push({ key: request.headers.get("idempotency-key") ?? "", body });
+  async function fetch(url: string, init: Sent): Promise<Response> {
+    const body = init.body ?? "";
+    requests.push({ key: init.headers["idempotency-key"] ?? "", body });
     let now: Weather = weather.shift() ?? "ok";
     while (typeof now === "function") now = await now();
     if (now instanceof Response) return now;
     if (now === "refused") throw networkError("ECONNREFUSED");
     if (typeof now === "number")
       return Response.json({ type: "about:blank", status: now }, { status: now });
-    const response = await service.fetch(request);
+    const response = await service.fetch(new Request(url, init));
     if (response.status === 201)
       cards.push({ body, cardId: ((await response.clone().json()) as { id: string }).id });
     if (now === "lost") throw networkError("ECONNRESET");
