@@ -11,13 +11,17 @@ export const openWatched =
   (onStatement: (sql: string) => void, open = openSqlite): OpenSqlite =>
   (file) => {
     const database = open(file);
-    return {
+    const members = database as { inTransaction?: unknown; isTransaction?: unknown };
+    const watched = {
+      get inTransaction() {
+        return members.inTransaction ?? members.isTransaction;
+      },
       close: () => database.close(),
-      exec(sql) {
+      exec(sql: string) {
         onStatement(sql);
         return database.exec(sql);
       },
-      prepare(sql) {
+      prepare(sql: string) {
         const statement = database.prepare(sql);
         const watch = (method: "run" | "get" | "all") =>
           ((...values: never[]) => {
@@ -27,6 +31,7 @@ export const openWatched =
         return { run: watch("run"), get: watch("get"), all: watch("all") };
       },
     };
+    return watched;
   };
 
 /**

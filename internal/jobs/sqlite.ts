@@ -106,9 +106,8 @@ export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsData
   let opened: OpenSqliteDatabase | undefined;
   let wal: SqliteWal | undefined;
   let isClosed = false;
-  let isInTransaction = false;
-  /** The connection of `write` while its function runs. */
-  let writing: SqliteDatabase | undefined;
+  /** The connection while a transaction of this object runs. */
+  let transacting: SqliteDatabase | undefined;
   const requireLibrary = createLibraryCheck(options.owner);
 
   function open(): OpenSqliteDatabase {
@@ -128,21 +127,21 @@ export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsData
 
   function inTransaction<Result>(work: (connection: SqliteDatabase) => Result): Result {
     const connection = open();
-    if (isInTransaction)
+    if (transacting !== undefined)
       throw createTypeError(
         `A method of the ${options.owner} was called inside of its transaction: use the database that your function gets, or call it after the function.`,
       );
     connection.exec("BEGIN IMMEDIATE");
-    isInTransaction = true;
+    transacting = connection;
     let result: Result;
     try {
       result = work(connection);
-      commit(connection);
+      connection.exec("COMMIT");
     } catch (error) {
       rollBack(connection);
-      throw error;
+      throw explainEnded(error);
     } finally {
-      isInTransaction = false;
+      transacting = undefined;
     }
     wal?.requireOwn();
     return result;
@@ -178,16 +177,13 @@ export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsData
     transact: (statements) =>
       inTransaction((connection) => executeAll(connection, statements, nowMs)),
     write: (name, work) =>
-      inTransaction((connection) => {
-        writing = connection;
-        try {
-          return requireSynchronous(name, work(connection));
-        } finally {
-          writing = undefined;
-        }
-      }),
+      inTransaction((connection) => requireSynchronous(name, work(connection))),
     join(connection, statements) {
-      if (connection === writing) return executeAll(connection, statements, nowMs);
+      if (connection === transacting) {
+        // The statements would be committed although the transaction is not.
+        if (!isInTransaction(connection)) throw withSafeMessage(new Error(endedInside));
+        return executeAll(connection, statements, nowMs);
+      }
       options.prepareOther?.(connection);
       requireLibrary(connection);
       wal?.requireOwn();
@@ -207,14 +203,27 @@ export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsData
   };
 }
 
-/** @throws an error that says so when there is nothing to commit: the message is SQLite's own. */
-function commit(connection: SqliteDatabase): void {
+/**
+ * Whether the connection is in a transaction. `libsql`, `better-sqlite3` and a new `node:sqlite`
+ * have a member that says so; BEGIN fails inside of one in every binding.
+ */
+export function isInTransaction(database: SqliteDatabase): boolean {
+  const members = database as { inTransaction?: unknown; isTransaction?: unknown };
+  const known = members.inTransaction ?? members.isTransaction;
+  if (typeof known === "boolean") return known;
   try {
-    connection.exec("COMMIT");
-  } catch (cause) {
-    if (!/no transaction is active/.test(String((cause as Error).message))) throw cause;
-    throw withSafeMessage(new Error(endedInside, { cause }));
+    database.exec("BEGIN");
+  } catch {
+    return true;
   }
+  database.exec("ROLLBACK");
+  return false;
+}
+
+/** Says so where there is nothing to commit: the message is SQLite's own. */
+function explainEnded(cause: unknown): unknown {
+  const isEnded = /no transaction is active/.test(String((cause as Error | undefined)?.message));
+  return isEnded ? withSafeMessage(new Error(endedInside, { cause })) : cause;
 }
 
 const endedInside =

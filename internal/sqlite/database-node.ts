@@ -166,17 +166,6 @@ export function rollBack(database: SqliteDatabase): void {
   } catch {}
 }
 
-/** Whether the connection is in a transaction: BEGIN fails inside of one in every binding. */
-export function isInTransaction(database: SqliteDatabase): boolean {
-  try {
-    database.exec("BEGIN");
-  } catch {
-    return true;
-  }
-  database.exec("ROLLBACK");
-  return false;
-}
-
 /**
  * Whether another connection holds the lock: then a retry helps. Codes differ between the bindings;
  * the message is SQLite's own.

@@ -10,7 +10,7 @@ import type { Result } from "@loyalty-cards/internal/result";
 import type { Clock } from "@loyalty-cards/internal/timers";
 import type { Card } from "@loyalty-cards/issuing-client";
 import type { OutboxContext, OutboxDatabase, Recorded } from "./context.ts";
-import { toRef, toRequest } from "./job.ts";
+import { toRef } from "./job.ts";
 import { isOptionWrong, type OutboxOutcome } from "./outcomes.ts";
 import { recordEnd } from "./record.ts";
 import { type AttemptVerdict, type CallFailure, judge, toFailure } from "./verdict.ts";
@@ -136,8 +136,11 @@ async function send(
   job: OwnLease,
   signal: AbortSignal,
 ): Promise<Result<Card, CallFailure>> {
+  const { topic, body = "", key } = job;
   const request: KeyedRequest = {
-    ...toRequest(job),
+    templateId: topic,
+    body,
+    idempotencyKey: key,
     sinceFirstUseMs: job.isFirstAttempt ? undefined : getSinceFirstUseMs(job, client.clock),
   };
   try {

@@ -7,7 +7,7 @@
 
 import { createTypeError } from "@loyalty-cards/internal/errors";
 import { textsOfMissingValues } from "@loyalty-cards/internal/format";
-import type { IssuingSteps, PreparedRequest } from "@loyalty-cards/internal/issuing-steps";
+import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import type { NewJob } from "@loyalty-cards/internal/jobs/add";
 import type { OpenBreaker } from "@loyalty-cards/internal/jobs/breaker";
 import type { Statements } from "@loyalty-cards/internal/jobs/statement";
@@ -227,12 +227,6 @@ const toShownError = ({ firstConflictAtMs: _, ...shown }: StoredError): OutboxEn
 
 export function toRef({ name, topic }: Pick<Job, "name" | "topic">): EntryRef {
   return { userId: name, template: topic };
-}
-
-/** A job without a body is not sent: see `attempt`. */
-export function toRequest(job: Job): PreparedRequest & { idempotencyKey: string } {
-  const { topic, body = "", key } = job;
-  return { templateId: topic, body, idempotencyKey: key };
 }
 
 export function toPause({ topic, sinceMs, reason }: OpenBreaker): OutboxCounts["paused"][number] {

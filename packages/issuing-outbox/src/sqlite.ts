@@ -7,6 +7,7 @@ import { getLatestMs } from "@loyalty-cards/internal/jobs/read";
 import {
   createSqliteDatabase,
   executeAll,
+  isInTransaction,
   type SqliteJobsDatabase,
   type Synchronous,
 } from "@loyalty-cards/internal/jobs/sqlite";
@@ -14,7 +15,6 @@ import type { Statements } from "@loyalty-cards/internal/jobs/statement";
 import type { OptionNames } from "@loyalty-cards/internal/known-options";
 import {
   isBusy,
-  isInTransaction,
   isSameFile,
   type OpenSqlite,
   openDurableFile,
@@ -131,6 +131,7 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
   const jobsDatabase = createSqliteDatabase({
     openFile: () => openDurableFile("sqliteOutbox", file, open, prepareTables),
     prepareOther(connection) {
+      requireTransaction(connection);
       requireFile(connection, file);
       connection.exec("PRAGMA secure_delete = ON");
       // Opening the file on another connection would wait for the user's own lock.
@@ -140,10 +141,6 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
     owner: "outbox",
     getLatestMs: () => getLatestMs(tables, backoff.maxDelayMs),
   });
-  function join<Result>(connection: SqliteDatabase, statements: Statements<Result>): Result {
-    requireTransaction(connection); // in `write` too, where an error such as a full disk ends it
-    return jobsDatabase.join(connection, statements);
-  }
   function prepareTables(connection: SqliteDatabase): void {
     connection.exec(settingsTableSql); // first, so that tables of another version are not changed
     executeAll(connection, requireOwnSettings(tables, client), client.clock.now);
@@ -168,9 +165,9 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
 
   return {
     ...outbox,
-    add: (connection, entry) => join(connection, add(context, entry)),
+    add: (connection, entry) => jobsDatabase.join(connection, add(context, entry)),
     correct: (connection, userId, request, templateOption) =>
-      join(connection, correct(context, userId, request, templateOption)),
+      jobsDatabase.join(connection, correct(context, userId, request, templateOption)),
     async write(work) {
       requireOpen(context);
       if (typeof work !== "function") throw createTypeError(writeNeedsFunction);

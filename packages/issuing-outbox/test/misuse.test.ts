@@ -43,7 +43,7 @@ it("refuses add in a write whose transaction has ended, as after a full disk", a
     expect(() => own.exec("INSERT OR ROLLBACK INTO users (id) VALUES ('1')")).toThrow("UNIQUE");
     outbox.add(own, { userId: 2, template: templateId, request });
   });
-  await expect(failed).rejects.toThrow("called outside of a transaction");
+  await expect(failed).rejects.toThrow("was ended inside of its function");
   expect(await outbox.get(2)).toBeUndefined();
 });
 

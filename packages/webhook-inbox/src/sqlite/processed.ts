@@ -3,7 +3,8 @@
  * its transaction.
  */
 import { createTypeError } from "@loyalty-cards/internal/errors";
-import { isInTransaction, type SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
+import { isInTransaction } from "@loyalty-cards/internal/jobs/sqlite";
+import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import {
   explainMissingTable,
   type OrderedEvent,
