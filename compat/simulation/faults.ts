@@ -72,9 +72,9 @@ const faults: Readonly<Record<string, PlantedFault>> = {
   },
   "each try of the outbox has a new key": {
     guarantees: ["G1"],
-    file: `${outbox}/job.ts`,
-    find: "idempotencyKey: key }",
-    replace: "idempotencyKey: key + job.attempts }",
+    file: `${outbox}/attempt.ts`,
+    find: "idempotencyKey: key,",
+    replace: "idempotencyKey: key + job.attempts,",
   },
   "a commit is not synced": {
     guarantees: ["G2", "G3", "G4"],

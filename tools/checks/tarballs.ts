@@ -22,13 +22,13 @@ const budgets: Readonly<Record<string, { tarball: number; bundle?: number }>> = 
   cli: { tarball: 390 },
   contract: { tarball: 45 },
   "issuing-client": { tarball: 270, bundle: 20 },
-  "issuing-outbox": { tarball: 285 },
+  "issuing-outbox": { tarball: 290 },
   "mock-server": { tarball: 1_200 },
-  "webhook-inbox": { tarball: 215 },
+  "webhook-inbox": { tarball: 220 },
   "webhook-verify": { tarball: 160, bundle: 12 },
 };
 /** The largest file has the metadata of phone numbers and the validators of the control API. */
-const maxFileBytes = 510_000;
+const maxFileBytes = 520_000;
 /** Node.js prints the line that threw before the message of an error that nobody catches. */
 const maxLineLength = 1_000;
 /** Swagger UI, compressed. */
