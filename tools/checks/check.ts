@@ -28,6 +28,9 @@ const onNode24 = (project: string) =>
 
 const isTested = process.argv.includes("--tested");
 
+/** The stages after it test what it builds. */
+const build: Gate = ["build", `npm run build${pack}`];
+
 /**
  * A stage begins when the one before has ended. Within it two gates run at a time, the longest
  * first.
@@ -36,12 +39,7 @@ const stages: readonly (readonly Gate[])[] = [
   // Some tests run with engines and a Node.js of compat.
   [["packages of compat and docs", "node --import tsx tools/install.ts compat docs"]],
   isTested ? [] : [["tests", "npm test"]],
-  // The other stages need what is built here.
-  [
-    ["build", `npm run build${pack}`],
-    ["format and lint", "npm run lint"],
-    ["demo", "npm run demo"],
-  ],
+  [build, ["format and lint", "npm run lint"], ["demo", "npm run demo"]],
   [
     ["Next: receivers; Workers", suite("next receivers workers"), needsBinaries],
     ["simulated histories", "npm run --silent simulate -- --built --seed 1 --histories 250"],
@@ -105,22 +103,22 @@ async function run([name, command, linuxOnly]: Gate): Promise<boolean> {
 
 /**
  * Runs the gates of a stage.
- * @returns the names of those that failed.
+ * @returns those that failed.
  */
-async function runStage(gates: readonly Gate[]): Promise<string[]> {
+async function runStage(gates: readonly Gate[]): Promise<Gate[]> {
   const waiting = gates.values();
-  const failed: string[] = [];
+  const failed: Gate[] = [];
   async function runNext(): Promise<void> {
-    for (const gate of waiting) if (!(await run(gate))) failed.push(gate[0]);
+    for (const gate of waiting) if (!(await run(gate))) failed.push(gate);
   }
   await Promise.all([runNext(), runNext()]);
   return failed;
 }
 
-const failed: string[] = [];
+const failed: Gate[] = [];
 for (const stage of stages) {
   failed.push(...(await runStage(stage)));
-  if (failed.includes("build")) {
+  if (failed.includes(build)) {
     console.log("The other stages did not run: they would test an earlier build.");
     break;
   }
