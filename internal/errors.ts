@@ -65,5 +65,5 @@ export const createTypeError = (message: string, options?: ErrorOptions): TypeEr
  */
 export const createReturnedFunctionError = (name: string): Error =>
   createTypeError(
-    `${name} returned a function, which nothing calls: call it, or pass that function itself.`,
+    `${name} returned a function, which nothing calls: call it inside, or pass that function itself.`,
   );

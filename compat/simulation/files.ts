@@ -93,6 +93,11 @@ export class SimulatedDatabase {
     owner.databases.add(this);
   }
 
+  /** As the bindings have it. */
+  get inTransaction(): boolean {
+    return this.#isInTransaction;
+  }
+
   exec(sql: string): unknown {
     const mode = /PRAGMA synchronous = (\w+)/.exec(sql)?.[1];
     if (mode !== undefined) this.#isDurable = mode === "FULL" || mode === "EXTRA";

@@ -134,12 +134,14 @@ export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsData
     connection.exec("BEGIN IMMEDIATE");
     transacting = connection;
     let result: Result;
+    let isComplete = false;
     try {
       result = work(connection);
+      isComplete = true;
       connection.exec("COMMIT");
     } catch (error) {
       rollBack(connection);
-      throw explainEnded(error);
+      throw isComplete ? explainCommit(error) : error;
     } finally {
       transacting = undefined;
     }
@@ -180,8 +182,7 @@ export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsData
       inTransaction((connection) => requireSynchronous(name, work(connection))),
     join(connection, statements) {
       if (connection === transacting) {
-        // The statements would be committed although the transaction is not.
-        if (!isInTransaction(connection)) throw withSafeMessage(new Error(endedInside));
+        if (!isInTransaction(connection)) throw createEndedError();
         return executeAll(connection, statements, nowMs);
       }
       options.prepareOther?.(connection);
@@ -220,14 +221,20 @@ export function isInTransaction(database: SqliteDatabase): boolean {
   return false;
 }
 
-/** Says so where there is nothing to commit: the message is SQLite's own. */
-function explainEnded(cause: unknown): unknown {
-  const isEnded = /no transaction is active/.test(String((cause as Error | undefined)?.message));
-  return isEnded ? withSafeMessage(new Error(endedInside, { cause })) : cause;
-}
+/** For a transaction that ended early: the next statements would be committed on their own. */
+const createEndedError = (options?: ErrorOptions): Error =>
+  withSafeMessage(
+    new Error(
+      "The transaction was ended inside of its function, with COMMIT or ROLLBACK, or by an error that was caught. Run neither in it, and catch no error of the database: to roll back, throw one.",
+      options,
+    ),
+  );
 
-const endedInside =
-  "The transaction was ended inside of its function, with COMMIT or ROLLBACK, or by an error that was ignored. Leave both out: to roll back, throw an error.";
+/** Says so where there is nothing to commit: the message is SQLite's own. */
+function explainCommit(cause: unknown): unknown {
+  const isEnded = /no transaction is active/.test(String((cause as Error | undefined)?.message));
+  return isEnded ? createEndedError({ cause }) : cause;
+}
 
 /**
  * Two SQLite libraries in one process drop each other's locks on a file.
@@ -293,6 +300,7 @@ const maxPrepared = 200;
 function execute(connection: SqliteDatabase, step: Step, nowMs: number): Row[] {
   if ("call" in step) {
     requireSynchronous(step.name, step.call(connection as never));
+    if (!isInTransaction(connection)) throw createEndedError();
     return [];
   }
   let statements = prepared.get(connection);

@@ -28,6 +28,11 @@ const onNode24 = (project: string) =>
 
 const isTested = process.argv.includes("--tested");
 
+// Some tests run with engines and a Node.js of compat.
+const install: Gate = [
+  "packages of compat and docs",
+  "node --import tsx tools/install.ts compat docs",
+];
 /** The stages after it test what it builds. */
 const build: Gate = ["build", `npm run build${pack}`];
 
@@ -36,8 +41,7 @@ const build: Gate = ["build", `npm run build${pack}`];
  * first.
  */
 const stages: readonly (readonly Gate[])[] = [
-  // Some tests run with engines and a Node.js of compat.
-  [["packages of compat and docs", "node --import tsx tools/install.ts compat docs"]],
+  [install],
   isTested ? [] : [["tests", "npm test"]],
   [build, ["format and lint", "npm run lint"], ["demo", "npm run demo"]],
   [
@@ -118,8 +122,8 @@ async function runStage(gates: readonly Gate[]): Promise<Gate[]> {
 const failed: Gate[] = [];
 for (const stage of stages) {
   failed.push(...(await runStage(stage)));
-  if (failed.includes(build)) {
-    console.log("The other stages did not run: they would test an earlier build.");
+  if (failed.includes(install) || failed.includes(build)) {
+    console.log("The other stages did not run: they need what this one installs or builds.");
     break;
   }
 }

@@ -62,7 +62,7 @@ export function parseText(value: string): string {
 
 /** Parses the version of a text. An answer such as `no` would give the consent that it denies. */
 export function parseVersion(value: string): string {
-  if (!/^(?:yes|no|true|false)$/i.test(value)) return parseText(value);
+  if (!/^(?:yes|no|true|false)$/i.test(value.trim())) return parseText(value);
   throw new InvalidArgumentError(
     "It must be the version of the text that was accepted. Leave the option out when it was not.",
   );

@@ -185,6 +185,8 @@ function findForeignHost(
   return URL.canParse(address) ? new URL(address).host : address;
 }
 
+/** The default of the client. */
+const minDeadlineMs = 30_000;
 /** The longest that an outbox takes. No `--timeout` is longer. */
 const maxDeadlineMs = 3_600_000;
 
@@ -204,7 +206,7 @@ export async function createClient(
     baseUrl,
     apiKey: more.apiKey ?? readApiKey(sources),
     userAgent: "cli",
-    deadlineMs: Math.min(3 * more.timeoutMs, maxDeadlineMs), // three attempts
+    deadlineMs: Math.min(Math.max(minDeadlineMs, 3 * more.timeoutMs), maxDeadlineMs),
     idempotencyNamespace: sources.all.LOYALTY_IDEMPOTENCY_NAMESPACE ?? "", // as the client reads it
     ...more,
   });

@@ -305,6 +305,20 @@ it.each([
   },
 );
 
+it("sends again after a Retry-After that is longer than a short --timeout", async () => {
+  const clock = createVirtualClock();
+  const responses = [
+    new Response("", { status: 429, headers: { "retry-after": "10" } }),
+    Response.json({ id: "card_1", publicUrl: "https://a.b" }),
+  ];
+  const client = await createClient(
+    "https://cards.test",
+    { process: {}, file: {}, all: key },
+    { timeoutMs: 1_000, fetch: async () => responses.shift() as Response, testing: { clock } },
+  );
+  expect(await clock.run(client.getCard("card_1"))).toMatchObject({ id: "card_1" });
+});
+
 it("waits for a slow response as long as --timeout says, also longer than the client by default", async () => {
   const clock = createVirtualClock();
   const timeoutMs = 60_000;

@@ -118,7 +118,7 @@ describe("reading CSV", () => {
   });
 
   it("refuses a line of more than 1 MiB, also of empty values", async () => {
-    const error = "members.csv line 2 is longer than 1 MiB: write one row per line.";
+    const error = "members.csv line 2 is longer than 1 MiB: write one row or object per line.";
     for (const character of [",", "a", " "])
       expect(await readError(`id,name\n1${character.repeat(2 ** 20)}\n2,b\n`)).toBe(error);
   });
@@ -128,6 +128,9 @@ describe("reading CSV", () => {
     [`id,name\n1,"${"line\n".repeat(300_000)}`, 2],
     ['id,name\n1,12" vinyl\n', 2],
     ['id,na"me\n1,a\n', 1],
+    ['sep=;\nid;na"me\n1;a\n', 2],
+    ['\n\nid,na"me\n1,a\n', 3],
+    ['sep=;\nid;name\n1;a"b\n', 3],
     ['id,name\n1,a\n1,"a" b\n', 3],
   ])("refuses quotes that are not RFC 4180, and quotes no value", async (text, line) => {
     expect(await readError(text)).toBe(
@@ -159,7 +162,11 @@ describe("reading NDJSON", () => {
     );
   });
 
-  it.each(['[{"id":1}]', '\n  [\n{"id":1}\n]\n'])("is not a JSON array: %j", async (text) => {
+  it.each([
+    ["in one line", '[{"id":1}]'],
+    ["indented", '\n  [\n{"id":1}\n]\n'],
+    ["in one line of more than 1 MiB", `[${'{"id":1},'.repeat(200_000)}]`],
+  ])("is not a JSON array: %s", async (_what, text) => {
     expect(await readError(text)).toBe(
       "members.csv is a JSON array, and must have one object per line: jq -c '.[]' members.csv > members.ndjson",
     );
@@ -172,7 +179,7 @@ describe("reading NDJSON", () => {
     const member = '{"id":1},';
     const text = `${before}{"members":[${member.repeat(2 ** 20 / member.length + 10_000)}]}`;
     expect(await readError(text)).toBe(
-      `members.csv line ${line} is longer than 1 MiB: write one row per line.`,
+      `members.csv line ${line} is longer than 1 MiB: write one row or object per line.`,
     );
   });
 });

@@ -159,6 +159,28 @@ it.each<[string, () => unknown, string]>([
   expect(lines[0]).toMatch(/due again in 1 s\. This process runs no worker: .* calls it then:/);
 });
 
+it("records the cards of a batch although one of its callbacks ended the transaction", async () => {
+  const { outbox, run, signUp, outcomes, getUserCard } = openVirtualShop({
+    onIssued: ({ userId, cardId }, database) => {
+      database.prepare("UPDATE users SET card = ? WHERE id = ?").run(cardId, userId);
+      if (userId !== "1") return;
+      expect(() => database.exec("INSERT OR ROLLBACK INTO users (id) VALUES ('1')")).toThrow();
+    },
+  });
+  await run(Promise.all(["1", "2", "3"].map((userId) => signUp(userId))));
+  await run(outbox.drain({ maxMs: 3_000 }));
+  expect([getUserCard("1"), getUserCard("2"), getUserCard("3")]).toEqual([
+    null,
+    expect.any(String),
+    expect.any(String),
+  ]);
+  const ended = { message: expect.stringContaining("ended inside of its function") };
+  expect(outcomes.filter(({ outcome }) => outcome === "issued")).toHaveLength(3);
+  expect(outcomes).toContainEqual(
+    expect.objectContaining({ outcome: "not-delivered", error: expect.objectContaining(ended) }),
+  );
+});
+
 it("calls onRejected with what to correct", async () => {
   const rejected: unknown[] = [];
   const { outbox, run, signUp, weather } = openVirtualShop({

@@ -1,6 +1,7 @@
 /**
- * Rows of one list that are the same user or the same customer: two users with one phone or email
- * are one customer of the service (spec 4.1).
+ * The index of a list: stores its valid rows until the whole list is known, and finds rows of the
+ * same user or customer. Two users with one phone or email are one customer of the service (spec
+ * 4.1).
  */
 import { type OpenSqliteDatabase, openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 import { CommandError } from "../command-error.ts";

@@ -61,9 +61,10 @@ export async function openList(
   // Excel writes the line "sep=;", and does not show it. It becomes an empty line.
   const separatorLine = /^"?sep=(.)"?[,;\t]*(?=\n)/i.exec(start);
   const [skipped = "", delimiter = findDelimiter(start)] = separatorLine ?? [];
-  const content = prepend(start.slice(skipped.length), texts);
+  const beginning = start.slice(skipped.length);
+  const content = prepend(beginning, texts);
   const isNdjson = /^\s*\{/.test(start);
-  const records = isNdjson ? readNdjson(content) : readCsv(content, name, delimiter);
+  const records = isNdjson ? readNdjson(content) : readCsv(content, name, { delimiter, beginning });
   const { value: first } = await records.next();
   if (first === undefined) throw new CommandError(`${name} has no rows.`);
   const columns = [...first.values.keys()];
@@ -85,7 +86,7 @@ async function* limitLines(
     const longAt = lengths.findIndex((length) => length > maxLineLength);
     if (longAt >= 0)
       throw new CommandError(
-        `${name} line ${line + longAt} is longer than 1 MiB: write one row per line.`,
+        `${name} line ${line + longAt} is longer than 1 MiB: write one row or object per line.`,
       );
     line += others.length;
     begun = lengths.at(-1) ?? 0;
@@ -93,10 +94,10 @@ async function* limitLines(
   }
 }
 
-/** Reads until the first line has ended: the first chunk of a pipe can be short. */
+/** Reads until the first line has ended, or is known to be of another format. */
 async function readFirstLine(texts: AsyncGenerator<string, void>): Promise<string> {
   let start = "";
-  while (!start.includes("\n")) {
+  while (!start.includes("\n") && !/^\s*\[/.test(start)) {
     const { value } = await texts.next();
     if (value === undefined) break;
     start += value;
@@ -126,10 +127,15 @@ function findDelimiter(text: string): string {
 
 type Records = AsyncGenerator<ListRecord, void>;
 
-async function* readCsv(texts: AsyncIterable<string>, name: string, delimiter: string): Records {
+/** @param beginning of the content: blank lines before the header have no record. */
+async function* readCsv(
+  texts: AsyncIterable<string>,
+  name: string,
+  { delimiter, beginning }: { delimiter: string; beginning: string },
+): Records {
   let columns: string[] = [];
   /** The last line of the last complete record. */
-  let lastLine = 0;
+  let lastLine = countLines(/^\s*/.exec(beginning)?.[0] ?? "");
   const parser = new Parser({
     delimiter,
     record_delimiter: "\n",
@@ -139,7 +145,7 @@ async function* readCsv(texts: AsyncIterable<string>, name: string, delimiter: s
     relax_column_count: true, // programs leave out empty values at the end of a row
     max_record_size: maxLineLength, // a quoted value is not closed
     columns(header: string[]) {
-      lastLine = 1;
+      lastLine = parser.info.lines;
       const names = header.map((column) => column.trim());
       columns = names.map((name, at) =>
         names.indexOf(name) === at ? name : `${name} (${at + 1})`,
