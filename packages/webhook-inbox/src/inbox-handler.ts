@@ -26,6 +26,11 @@ export interface QueueDelivery extends Delivery {
   attempt: number | undefined;
   /** The `source` of the inbox that stored the event. */
   source: string;
+  /**
+   * Aborted when the time of the attempt is over, or the queue cancels it. The handler is not
+   * stopped.
+   */
+  signal: AbortSignal;
 }
 
 /** Your work on one event. If it throws or rejects, the queue retries the event. */
@@ -48,8 +53,9 @@ interface QueueJob {
 /**
  * Creates a function for `boss.work(queue, …)` and `new Worker(name, …)`. A queue delivers at least
  * once: call `markProcessed` in the transaction of the handler. pg-boss completes or retries a list
- * of jobs as a whole: if one fails, all of them are retried. With BullMQ, a handler that takes
- * longer than 15 minutes has failed.
+ * of jobs as a whole: if one fails, all of them are retried. With BullMQ, after 15 minutes `signal`
+ * is aborted and the event is retried; a handler that ignores the signal goes on beside the next
+ * attempt.
  * @example
  * ```ts
  * import { inboxHandler } from "@loyalty-cards/webhook-inbox";
@@ -81,7 +87,7 @@ export function inboxHandler(
     const counted = attempt === undefined ? {} : { attempt };
     const startedMs = performance.now();
     const limit = startLimit(job, queueSignal);
-    let ref: EventRef = { id: job.id ?? "", type: "" }; // that of a job which cannot be read
+    let ref: EventRef = { id: job.id ?? "", type: "" }; // until the job is read: the id of the job
     try {
       const { event, body, receivedAt, source } = parseJobData(job.data);
       ref = { id: event.id, type: event.type };
@@ -97,7 +103,7 @@ export function inboxHandler(
       const error = explainEnd(thrown, limit.signal);
       const outcome = isLastAttempt(job, error) ? "dead" : "failed";
       report({ outcome, event: ref, ...counted, error });
-      throw toStorable(error);
+      throw toStorable(job, error);
     } finally {
       limit.cancel();
     }
@@ -133,18 +139,39 @@ function explainEnd(thrown: unknown, { aborted, reason }: AbortSignal): unknown 
   return withSafeMessage(new Error(message, { cause: thrown }));
 }
 
+/** Replaces what the queue cannot store: the job would be active until its lock expires. */
+const toStorable = (job: QueueJob, error: unknown): unknown =>
+  isStorable(job, error)
+    ? error
+    : withSafeMessage(new Error(`The handler failed: ${describeError(error)}.`));
+
 /**
- * Replaces what a queue cannot store as the reason of a failure: BullMQ no `undefined`, PostgreSQL
- * no NUL and no half of a surrogate pair. The job would be active until its lock expires.
+ * BullMQ stores the message and the stack, of any characters. pg-boss stores all members as JSON,
+ * and PostgreSQL refuses a NUL or half of a surrogate pair in it; JSON has both as escapes.
  */
-function toStorable(error: unknown): unknown {
+function isStorable({ attemptsMade }: QueueJob, error: unknown): boolean {
   try {
-    const text = `${String(error)} ${(error as Error).stack}`;
-    if (!text.includes("\0") && text.isWellFormed()) return error;
+    const { message, stack = "" } = error as Error;
+    if (typeof message !== "string" || typeof stack !== "string") return false;
+    if (attemptsMade !== undefined) return true;
+    return !/\\u(?:0000|d[89a-f])/.test(JSON.stringify(error, createMemberReader()));
   } catch {
-    // It is null, undefined, or cannot be read.
+    return false; // it is null, undefined, or cannot be read
   }
-  return withSafeMessage(new Error(`The handler failed: ${describeError(error)}.`));
+}
+
+/** For JSON: reads each object once, with the members that pg-boss reads of an error. */
+function createMemberReader() {
+  const read = new WeakSet<object>();
+  return (_key: string, value: unknown): unknown => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+    if (read.has(value)) return undefined;
+    read.add(value);
+    const { name, message, stack, code, cause, errors } = value as AggregateError & {
+      code: unknown;
+    };
+    return { ...value, name, message, stack, code, cause, errors };
+  };
 }
 
 /** Whether the queue makes no further attempt. */

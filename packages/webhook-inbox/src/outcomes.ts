@@ -24,7 +24,8 @@ export type InboxOutcome =
   | { outcome: "done"; event: EventRef; attempt?: number; durationMs: number; lagMs: number }
   /**
    * The handler failed. The next attempt follows after `retryInMs`; undefined where the queue does
-   * not report it.
+   * not report it. For a job that cannot be read, here and at `dead`, `event.id` is the id of the
+   * job and `type` is empty.
    */
   | { outcome: "failed"; event: EventRef; attempt?: number; error: unknown; retryInMs?: number }
   /**

@@ -163,26 +163,62 @@ it("inboxHandler ends an attempt of BullMQ, which has no limit, after fifteen mi
   expect(vi.getTimerCount()).toBe(0);
 });
 
+const nul = new Error("card a\0b is unknown");
+const ofBullmq = { data, attemptsMade: 0, opts: { attempts: 2 } };
+const circular = Object.assign(new Error("not now"), { self: {} });
+circular.self = circular;
+
+async function failJob(job: object, error: unknown) {
+  const { recorded, onOutcome } = recordOutcomes();
+  const handle = inboxHandler(() => Promise.reject(error), { onOutcome, ...quiet });
+  const thrown = await handle(job).catch((one) => one);
+  expect(recorded).toMatchObject([{ outcome: "failed" }]);
+  expect(recorded[0] && "error" in recorded[0] && recorded[0].error === error).toBe(true);
+  return thrown;
+}
+
 it.each([
-  ["undefined", undefined],
-  ["null", null],
-  ["NUL in its message", new Error("card a\0b is unknown")],
-  ["half of a surrogate pair in its message", new Error("\ud800")],
-  ["no text", Object.create(null)],
+  ["is undefined", undefined],
+  ["is null", null],
+  ["is no text", Object.create(null)],
+  ["is text", "card is unknown"],
+  ["cannot be read", Object.defineProperty(new Error(), "message", { get: () => expect.fail() })],
 ])(
-  "inboxHandler rejects with what each queue can store when the error is or has %s",
+  "inboxHandler rejects with an error of its own when that of the handler %s",
   async (_name, error) => {
-    const { recorded, onOutcome } = recordOutcomes();
-    const handle = inboxHandler(() => Promise.reject(error), { onOutcome, ...quiet });
-    const thrown = await handle({ data, attemptsMade: 0, opts: { attempts: 2 } }).catch(
-      (one) => one,
-    );
-    expect(thrown).toBeInstanceOf(Error);
-    expect(`${thrown.message} ${thrown.stack}`).not.toMatch(/\0|\ud800|is unknown/);
-    expect(recorded).toMatchObject([{ outcome: "failed" }]);
-    expect(recorded[0]).toHaveProperty("error", error);
+    for (const job of [ofBullmq, { data: ofPgBoss, retryCount: 0 }]) {
+      const thrown = await failJob(job, error);
+      expect(thrown).toBeInstanceOf(Error);
+      expect(thrown.message).toMatch(/^The handler failed: (?!.*is unknown)/);
+    }
   },
 );
+
+it.each([
+  ["NUL in its message", nul],
+  ["half of a surrogate pair in its message", new Error("card \ud800 is unknown")],
+  ["NUL in its cause", new Error("x", { cause: new Error("y", { cause: nul }) })],
+  ["NUL in a member", Object.assign(new Error("x"), { detail: { text: "a\0b is unknown" } })],
+  ["NUL in the name of a member", Object.assign(new Error("x"), { "a\0b is unknown": 1 })],
+  ["NUL in one of its errors", new AggregateError([nul], "x")],
+  ["NUL in the message of an object", { message: nul.message }],
+])(
+  "inboxHandler rejects with what PostgreSQL can store when the error has %s",
+  async (_name, error) => {
+    const thrown = await failJob({ data: ofPgBoss, retryCount: 0 }, error);
+    expect(thrown).toBeInstanceOf(Error);
+    expect(thrown.message).toMatch(/^The handler failed: /);
+    expect(`${thrown.message} ${thrown.stack}`).not.toMatch(/\0|\ud800|is unknown/);
+    expect(thrown).not.toHaveProperty("cause");
+    expect(await failJob(ofBullmq, error)).toBe(error); // Redis stores any text
+  },
+);
+
+it("inboxHandler rejects with an error that refers to itself, and with one of BullMQ, as it is", async () => {
+  expect(await failJob({ data: ofPgBoss, retryCount: 0 }, circular)).toBe(circular);
+  const error = Object.assign(new Error(nul.message), { name: "UnrecoverableError" });
+  await expect(inboxHandler(() => Promise.reject(error), quiet)(ofBullmq)).rejects.toBe(error);
+});
 
 it("inboxHandler reports a job that cannot be read", async () => {
   const { recorded, onOutcome } = recordOutcomes();
