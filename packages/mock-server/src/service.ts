@@ -263,7 +263,7 @@ export function createServiceWithApp(
     throw new TypeError(describeHidden("The mock service", "Request and Response"));
   const settings = parseOptions(options);
   const backend = createBackend(settings);
-  const app = createApp(settings.baseUrl);
+  const app = createApp(settings);
   addGuards(app, backend);
   const service = createService(backend, app);
   addOwnRoutes(app, backend);

@@ -406,13 +406,17 @@ it.each([
   ["TypeError", (): number => JSON.parse("null").now],
   ["RangeError", () => Number.NaN], // the time has no ISO 8601
 ])(
-  "responds 500 without the message of a %s that is no mistake of the caller",
-  async (_name, now) => {
+  "responds 500 without the message of a %s that is no mistake of the caller, and logs where it was thrown",
+  async (name, now) => {
     const clock = manualClock();
-    const { send } = await openControlledShop({ clock });
+    const lines: string[] = [];
+    const { send } = await openControlledShop({ clock, log: (line) => void lines.push(line) });
     clock.now = now;
     const { status, body } = await send("GET", "/_mock/clock");
     expect([status, body.detail]).toEqual([500, "The mock service failed."]);
+    expect(lines).toEqual([
+      expect.stringMatching(`^The mock service failed: ${name} at \\S+:\\d+`),
+    ]);
   },
 );
 

@@ -117,7 +117,9 @@ it("moves a clock that runs past the time that it was asked for", async () => {
 it("rejects the machine's clock when the service is ahead of it", async () => {
   const { service } = openMockShop({ clock: scaledClock() });
   await service.clock.advance("1d");
-  expect(() => service.clock.set({ mode: "system" })).toThrow(/ahead/);
+  expect(() => service.clock.set({ mode: "system" })).toThrow(
+    /ahead of real time, .*: use manual or scaled, or reset the service \(a clock that the program/,
+  );
   expect(() => service.clock.set({ mode: "sideways" as never })).toThrow(/sideways/);
 });
 
@@ -139,6 +141,15 @@ it("rejects times after the year 9999, and continues", async () => {
     expect(() => manualClock(noon).moveTo(atMs)).toThrow(/year 9999/);
     expect(() => manualClock(atMs)).toThrow(/year 9999/);
   }
+});
+
+it("rejects another mode when the program's own clock is after the year 9999", async () => {
+  const own = { now: () => Date.parse("+010000-01-01T00:00:00Z") };
+  const service = createMockService({ clock: own });
+  for (const mode of ["manual", "scaled", "system"] as const)
+    expect(() => service.clock.set({ mode })).toThrow(
+      expect.objectContaining({ name: "ConflictError", message: expect.stringContaining("9999") }),
+    );
 });
 
 it("makes attempts in the order of their time, in whatever order they became due", async () => {

@@ -122,7 +122,7 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
         defaultClock: scaledClock(),
         saved,
         baseUrl: url,
-        ...(onTraffic && { log: () => {} }), // the traffic has the warnings
+        logsWarnings: onTraffic === undefined, // the traffic has them
         // On other addresses every host name is allowed, because the names of this machine in its
         // network are unknown.
         acceptsAnyHost: !isLoopback(toHostname(host)),
@@ -148,7 +148,7 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
   }
 }
 
-/** An option that is undefined would replace the default clock, or a member of the seed file. */
+/** An option that is undefined would replace a member of the seed file. */
 const omitUndefined = (options: MockServerOptions): MockServerOptions =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 

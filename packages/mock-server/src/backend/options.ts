@@ -61,8 +61,8 @@ export interface MockServiceOptions {
    */
   storeRefusals?: boolean;
   /**
-   * Logs warnings, one line each, without personal data. Default `console.error`; they are also
-   * members of `service.requests()`.
+   * Logs warnings, and the error behind a 500, one line each, without personal data. Default
+   * `console.error`; warnings are also members of `service.requests()`.
    */
   log?: (line: string) => void;
   /**
@@ -149,6 +149,8 @@ export interface AdapterOptions extends MockServiceOptions {
    * Whether every `Host` header is accepted. Default false: only host names of this machine.
    */
   acceptsAnyHost?: boolean;
+  /** Whether the log gets the warnings about requests. Default true. */
+  logsWarnings?: boolean;
   /** The clock of a program that passes none. Default: real time. */
   defaultClock?: Clock;
   /** What a data file has takes precedence over the options, except for their endpoints. */
@@ -181,6 +183,7 @@ export function parseOptions(options: AdapterOptions) {
     log = console.error,
     storeRefusals = false,
     acceptsAnyHost = false,
+    logsWarnings = true,
   } = options;
   const { templates = seededTemplates, endpoints = [] } = options;
   const apiKeys = { ...defaultApiKeys, ...options.apiKeys };
@@ -221,6 +224,7 @@ export function parseOptions(options: AdapterOptions) {
     forwardTo: options.forwardTo,
     deliveryTimeoutMs,
     acceptsAnyHost,
+    logsWarnings,
     storeRefusals,
     log: (line: string) => notify(log, line),
   };

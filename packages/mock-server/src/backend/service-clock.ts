@@ -8,8 +8,8 @@ import {
   type Duration,
   getClockSetting,
   isMovable,
-  latestMs,
   type MovableClock,
+  requireRepresentable,
   toMilliseconds,
 } from "../domain/clock.ts";
 import type { ChangeNotifier, Domain } from "../domain/context.ts";
@@ -92,7 +92,7 @@ export function createServiceClock(
       const ms = toMilliseconds(duration);
       return runInTurn(async () => {
         const endMs = now() + ms;
-        if (endMs > latestMs) throw new ConflictError("The clock cannot go beyond the year 9999.");
+        requireRepresentable(endMs);
         return record(() => moveTo(domain, dispatcher, endMs));
       });
     },

@@ -110,8 +110,12 @@ export function getClockSetting(clock: Clock): ClockSetting {
   return clock.factor === undefined ? { mode: "manual" } : { mode: "scaled", factor: clock.factor };
 }
 
-/** @throws {RangeError} for `system` when the clock is ahead of real time. */
+/**
+ * @throws {RangeError} for `system` when the clock is ahead of real time, and for a time after the
+ * year 9999.
+ */
 export function createClock({ mode, factor = 1 }: ClockSetting, startAt: number): Clock {
+  requireRepresentable(startAt);
   if (mode === "manual") return manualClock(startAt);
   if (mode === "scaled") return scaledClock({ factor, startAt });
   if (mode !== "system")
@@ -120,7 +124,7 @@ export function createClock({ mode, factor = 1 }: ClockSetting, startAt: number)
   // One second of tolerance: a scaled clock with factor 1 may differ by rounding.
   if (startAt > machine.now() + 1_000)
     throw new ConflictError(
-      "The clock is ahead of real time, and time cannot move back: reset the service, or use scaled.",
+      "The clock is ahead of real time, and time cannot move back: use manual or scaled, or reset the service (a clock that the program passed keeps its time).",
     );
   return machine;
 }
@@ -138,8 +142,13 @@ function parseStart(what: string, startAt: Date | number | string): number {
 function requireForward(nowMs: number, atMs: number): number {
   if (!(atMs >= nowMs))
     throw new RangeError("Time cannot move back; create a new service instead.");
-  if (atMs > latestMs) throw new ConflictError("The clock cannot go beyond the year 9999.");
+  requireRepresentable(atMs);
   return atMs;
+}
+
+/** @throws {RangeError} for a time after the year 9999. */
+export function requireRepresentable(atMs: number): void {
+  if (atMs > latestMs) throw new ConflictError("The clock cannot go beyond the year 9999.");
 }
 
 function startTimer(afterMs: number, wake: () => void): () => void {

@@ -2,7 +2,9 @@
  * The Hono application: how a handler responds, paths below the base URL, and the 404 and 405 that
  * name what exists.
  */
+import { describeError } from "@loyalty-cards/internal/reporting";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
+import type { Settings } from "../backend/options.ts";
 import { createProblem } from "../domain/problem.ts";
 import type { ApiKeyKind, State, TrafficRequest } from "../domain/state.ts";
 import type { EarlierRequests } from "../faults/rules.ts";
@@ -34,14 +36,17 @@ export type Middleware = MiddlewareHandler<Env>;
 
 const internalError = problemReply(createProblem(500, "The mock service failed."));
 
-export function createApp(baseUrl: string): App {
+export function createApp({ baseUrl, log }: Settings): App {
   const prefix = new URL(baseUrl).pathname.replace(/\/$/, "");
   const getPath = (request: Request) => {
     const { pathname } = new URL(request.url);
     return pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : pathname;
   };
   const app: App = new Hono(prefix === "" ? {} : { getPath });
-  app.onError((_error, call) => respond(call, internalError));
+  app.onError((error, call) => {
+    log(`The mock service failed: ${describeError(error)}.`);
+    return respond(call, internalError);
+  });
   return app;
 }
 

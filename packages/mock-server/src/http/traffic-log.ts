@@ -61,7 +61,8 @@ function addEntry(backend: Backend, entry: Entry, reply: Reply): void {
     entry.status = reply.status;
     if (typeof reply.body === "string") entry.responseBody = toLoggedBody(reply.body);
   }
-  for (const { message } of entry.warnings) settings.log(`warning: ${message}`);
+  if (settings.logsWarnings)
+    for (const { message } of entry.warnings) settings.log(`warning: ${message}`);
   requests.push(entry);
   if (requests.length > maxRequests) requests.shift();
   changes.notify({ request: entry });

@@ -269,7 +269,8 @@ function ClockSetting() {
       {ahead && (
         <p>
           Time cannot go back: your app would ignore new events as older than those that it has.
-          “Start over” returns to real time, unless a program passed the clock.
+          “Start over” returns to real time, unless the program that started the service set its
+          clock.
         </p>
       )}
       <div class="actions">
@@ -297,8 +298,8 @@ function Reset() {
       <h2>Reset</h2>
       <p>
         Deletes cards, traffic and faults, and the endpoints, templates and keys that you added.
-        What the service started with stays. A clock that is ahead returns to real time, unless a
-        program passed it.
+        What the service started with stays. A clock that is ahead returns to real time, unless the
+        program that started the service set its clock.
       </p>
       <div class="actions">
         <Button run={startOver} question="Delete all of this, and start over?">

@@ -13,7 +13,7 @@ import { setupServer } from "msw/node";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { mockHandlers } from "../../src/adapters/msw.ts";
 import { startMockServer, type TrafficEvent } from "../../src/adapters/node.ts";
-import { createMockService, type MockService } from "../../src/index.ts";
+import { createMockService, type MockService, manualClock } from "../../src/index.ts";
 import { issueRequest } from "../shop.ts";
 import { listen, openServer, sendRaw, temporaryFile } from "./command.ts";
 
@@ -262,6 +262,16 @@ describe("on a port", () => {
     } as never);
     expect(await service.clock.advance("1h").catch((error) => error)).toEqual([]);
     expect(service.templateId).toBe("tpl_seed");
+  });
+
+  it("logs the error behind a 500, also when onTraffic gets the warnings", async () => {
+    const lines: string[] = [];
+    const clock = manualClock();
+    const log = (line: string) => void lines.push(line);
+    const { service } = await openServer({ clock, log, onTraffic: () => {} });
+    clock.now = () => Number.NaN; // the time has no ISO 8601
+    expect((await fetch(`${service.baseUrl}/_mock/clock`)).status).toBe(500);
+    expect(lines).toEqual([expect.stringMatching(/^The mock service failed: RangeError at /)]);
   });
 
   it("reports requests and delivery attempts as data, without queries", async () => {
