@@ -1,4 +1,7 @@
-/** A Worker for webhooks: the Durable Object of its card stores each event before the response. */
+/**
+ * A Worker for webhooks: each event is stored in the Durable Object of its card before the
+ * response.
+ */
 import type {
   DurableObjectNamespace,
   DurableObjectState,

@@ -149,5 +149,8 @@ export interface Delivery {
   signal: AbortSignal;
 }
 
-/** Work on an event. Its result is awaited and ignored. @inline */
+/**
+ * Work on an event. Its result is awaited; a function as the result is an error, anything else is
+ * ignored. @inline
+ */
 export type EventHandler = (event: WebhookEvent, delivery: Delivery) => unknown;

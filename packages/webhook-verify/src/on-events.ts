@@ -18,7 +18,7 @@ import {
   type WebhookEvent,
 } from "./event.ts";
 
-/** The result of a handler is awaited and ignored. */
+/** Its result is awaited; a function as the result is an error, anything else is ignored. */
 type Handler<Event, Arrival> = (event: Event, delivery: Arrival) => unknown;
 type Handlers<Arrival> = { [Type in keyof KnownEvents]: Handler<KnownEvents[Type], Arrival> };
 
@@ -69,8 +69,9 @@ const maxLoggedTypes = 100;
  *
  * The handler of a type is called when `data` has what it needs: the members that are not optional
  * in its type. Otherwise `unexpectedData` is called, and without it the function rejects, so that
- * no event of a handled type is lost. A type without a handler goes to `otherTypes`. It is logged
- * once when this version does not know it, or when there is no `otherTypes`.
+ * no event of a handled type is lost; it also rejects when a handler returns a function. A type
+ * without a handler goes to `otherTypes`. It is logged once when this version does not know it, or
+ * when there is no `otherTypes`.
  * @throws {TypeError} for a handler of an unknown event type, for a handler that is not a function,
  * and when there is none.
  * @example
