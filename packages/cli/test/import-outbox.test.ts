@@ -82,6 +82,23 @@ it("does not send rows that were removed from the list, and sends them when they
   expect(readLines("members.rejected.csv")).toEqual([]);
 });
 
+it("sends a rejected row that left the list and is back with another key than before", async () => {
+  const rejected = `1,${shortPhone},Anna`;
+  const { run, path, readLines, countCards } = await openImportShop(
+    [rejected, "2,+48600100300,Ben"],
+    {
+      storeRefusals: true, // a service that repeats its 422 for the same key
+    },
+  );
+  expect((await run()).code).toBe(1);
+  writeFileSync(path("members.csv"), toCsv(["2,+48600100300,Ben"]));
+  const shorter = await run();
+  expect([shorter.code, readLines("members.rejected.csv")]).toEqual([0, []]);
+  expect(shorter.stdout).not.toContain("rejected");
+  writeFileSync(path("members.csv"), toCsv(["1,+48600100301,Anna", "2,+48600100300,Ben"]));
+  expect([(await run()).code, await countCards()]).toEqual([0, 2]);
+});
+
 describe("rows whose outcome is unknown for more than 24 hours", () => {
   it("are not sent again, and are reported while they are in the list", async () => {
     const { run, path, readLines, service, requests, countCards } = await openImportShop(

@@ -1,6 +1,7 @@
 /** A service, and a folder with the files of an import. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { MockServerOptions } from "@loyalty-cards/mock-server/node";
 import { createFolder } from "@loyalty-cards/testing/resources";
 import { openMock, type RunOptions, run as runCommand } from "./terminal.ts";
 
@@ -21,10 +22,14 @@ export const toCsv = (rows: readonly string[]) =>
 /**
  * @param list the rows of `members.csv`, or the files. `requests` are those that the service got.
  */
-export async function openImportShop(list: string[] | Record<string, string | Uint8Array>) {
+export async function openImportShop(
+  list: string[] | Record<string, string | Uint8Array>,
+  options: Pick<MockServerOptions, "storeRefusals"> = {},
+) {
   const files = Array.isArray(list) ? { "members.csv": toCsv(list) } : list;
   const requests: string[] = [];
   const { url, env, service } = await openMock({
+    ...options,
     templates: [{ id: "tpl_mock", name: "Bakery" }],
     onTraffic: (event) => {
       if (event.kind === "request") requests.push(`${event.method} ${event.path} ${event.status}`);

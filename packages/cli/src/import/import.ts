@@ -14,7 +14,7 @@ import {
   closeListOutbox,
   correctRows,
   countEnded,
-  countUnknown,
+  countListed,
   countUsersWithCards,
   openListOutbox,
   pauseBefore,
@@ -191,12 +191,12 @@ async function sendAll(run: Run, needsYes: boolean): Promise<report.ImportEnding
 
 /** @returns whether the others are sent too. */
 async function sendFirst(run: Run, progress: Progress): Promise<boolean> {
-  const { context, options, outbox, stopping } = run;
+  const { context, options, outbox, index, stopping } = run;
   const { signal } = stopping;
   const { issued } = await outbox.count();
   const counts = await send(run, progress, cardsBeforeQuestion - issued);
   if (counts.waiting === 0 || signal.aborted) return true;
-  return report.confirm(context, outbox, { isYes: options.yes, counts, signal });
+  return report.confirm(context, outbox, { index, isYes: options.yes, counts, signal });
 }
 
 /**
@@ -245,14 +245,14 @@ async function write(
   const counts = await outbox.count();
   const result = {
     ...counts,
-    rejected: counts.rejected + invalid.length,
-    unknown: await countUnknown(outbox, index),
+    rejected: (await countListed(outbox, index, "rejected")) + invalid.length,
+    unknown: await countListed(outbox, index, "unknown"),
     issuedBefore: start.issuedBefore,
     differing: facts.differing,
     hasSent: facts.hasSent,
     ending,
     elapsedMs: Math.round(performance.now() - start.startedAtMs),
-    reason: await report.findSharedReason(outbox, invalid),
+    reason: await report.findSharedReason(outbox, index, invalid),
   };
   return report.printResult(context, result, files);
 }

@@ -214,8 +214,9 @@ export async function countUsersWithCards(
 }
 
 /**
- * Removes what is no longer in the list, unless there is a card or may be one: a row that is put
- * back must not get a second card.
+ * Removes what is no longer in the list and was not sent. What was sent keeps its entry, and with
+ * it the keys that were used: a row that is put back must not get a second card, and not the
+ * response to its earlier form.
  */
 export async function removeOthers(
   outbox: SqliteOutbox,
@@ -223,21 +224,25 @@ export async function removeOthers(
   index: ListIndex,
 ): Promise<void> {
   for await (const entry of outbox.list())
-    if (index.findValidRow(entry.userId) === undefined && !mayHaveCard(entry))
+    if (index.findValidRow(entry.userId) === undefined && isUnsent(entry))
       await outbox.forget(entry.userId, { template });
 }
 
-const mayHaveCard = ({ state, firstAttemptAt }: OutboxEntry): boolean =>
-  state === "issued" ||
-  state === "unknown" ||
-  (state === "waiting" && firstAttemptAt !== undefined);
+const isUnsent = ({ state, firstAttemptAt }: OutboxEntry): boolean =>
+  state === "waiting" && firstAttemptAt === undefined;
 
-/** How many rows with a result are `unknown`, without those that are no longer in the list. */
-export async function countUnknown(outbox: SqliteOutbox, index: ListIndex): Promise<number> {
-  let unknown = 0;
-  for await (const { userId } of outbox.list({ state: "unknown" }))
-    if (index.findValidRow(userId) !== undefined) unknown++;
-  return unknown;
+const mayHaveCard = (entry: OutboxEntry): boolean => entry.state !== "rejected" && !isUnsent(entry);
+
+/** How many rows have this result, without those that are no longer in the list. */
+export async function countListed(
+  outbox: SqliteOutbox,
+  index: ListIndex,
+  state: "rejected" | "unknown",
+): Promise<number> {
+  let listed = 0;
+  for await (const { userId } of outbox.list({ state }))
+    if (index.findValidRow(userId) !== undefined) listed++;
+  return listed;
 }
 
 /** How many rows have a result. */

@@ -29,10 +29,11 @@ export async function confirm(
   { ask, print, terminal }: Context,
   outbox: SqliteOutbox,
   {
+    index,
     isYes,
     counts,
     signal,
-  }: { isYes: boolean | undefined; counts: OutboxCounts; signal: AbortSignal },
+  }: { index: ListIndex; isYes: boolean | undefined; counts: OutboxCounts; signal: AbortSignal },
 ): Promise<boolean> {
   const { issued, rejected, unknown, waiting } = counts;
   print.info(
@@ -42,7 +43,7 @@ export async function confirm(
     if (issued === 0) print.error("Stopped, because none of the first rows was issued.");
     return issued > 0;
   }
-  const reason = await findSharedReason(outbox, []);
+  const reason = await findSharedReason(outbox, index, []);
   if (reason !== undefined) print.info(`${reasonStart}${reason}`);
   const interrupted = once(signal, "abort").then(() => false);
   const question = `Look at these cards in the service. Issue the other ${formatNumber(waiting)}?`;
@@ -126,11 +127,12 @@ const reasonStart = "Reason for the rejection: ";
  */
 export async function findSharedReason(
   outbox: SqliteOutbox,
+  index: ListIndex,
   invalid: readonly string[][],
 ): Promise<string | undefined> {
   let shared: RejectionReason | undefined;
   let count = 0;
-  for await (const reason of listReasons(outbox, invalid)) {
+  for await (const reason of listReasons(outbox, index, invalid)) {
     shared ??= reason;
     if (reason.said !== shared.said) return undefined;
     count++;
@@ -146,11 +148,12 @@ interface RejectionReason {
 
 async function* listReasons(
   outbox: SqliteOutbox,
+  index: ListIndex,
   invalid: readonly string[][],
 ): AsyncGenerator<RejectionReason, void> {
   for (const [, , , message = ""] of invalid) yield { said: message, sentence: message };
-  for await (const { error } of outbox.list({ state: "rejected" }))
-    if (error !== undefined)
+  for await (const { userId, error } of outbox.list({ state: "rejected" }))
+    if (error !== undefined && index.findValidRow(userId) !== undefined)
       yield { said: describeRejection(error), sentence: removeErrorLink(error.message) };
 }
 
@@ -183,12 +186,12 @@ export async function* listRejected(
   for (const state of ["rejected", "unknown"] as const)
     for await (const { userId, error, idempotencyKey } of outbox.list({ state })) {
       const line = index.findValidRow(userId);
-      if (state === "unknown" && line === undefined) continue;
+      if (line === undefined) continue; // no longer in the list
       const isKnown = state === "rejected" && error;
       const reason = isKnown
         ? describeRejection(error)
         : "A card may exist: look in the service's console.";
-      yield [String(line ?? ""), userId, error?.code ?? state, reason, idempotencyKey];
+      yield [String(line), userId, error?.code ?? state, reason, idempotencyKey];
     }
 }
 
