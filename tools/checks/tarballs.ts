@@ -28,7 +28,7 @@ const budgets: Readonly<Record<string, { tarball: number; bundle?: number }>> = 
   "webhook-verify": { tarball: 160, bundle: 12 },
 };
 /** The largest file has the metadata of phone numbers and the validators of the control API. */
-const maxFileBytes = 520_000;
+const maxFileBytes = 530_000;
 /** Node.js prints the line that threw before the message of an error that nobody catches. */
 const maxLineLength = 1_000;
 /** Swagger UI, compressed. */
