@@ -406,7 +406,7 @@ it.each([
   ["TypeError", (): number => JSON.parse("null").now],
   ["RangeError", () => Number.NaN], // the time has no ISO 8601
 ])(
-  "responds 500 without the message of a %s that is no mistake of the caller, and logs where it was thrown",
+  "responds 500 without the message of a %s that the caller did not cause, and logs where it was thrown",
   async (name, now) => {
     const clock = manualClock();
     const lines: string[] = [];

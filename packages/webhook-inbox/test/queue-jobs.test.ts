@@ -180,7 +180,7 @@ async function failJob(job: object, error: unknown) {
 it.each([
   ["is undefined", undefined],
   ["is null", null],
-  ["is no text", Object.create(null)],
+  ["is not text", Object.create(null)],
   ["is text", "card is unknown"],
   ["cannot be read", Object.defineProperty(new Error(), "message", { get: () => expect.fail() })],
 ])(

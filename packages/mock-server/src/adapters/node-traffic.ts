@@ -71,17 +71,17 @@ export function listenToTraffic(
   listener: (event: TrafficEvent) => void,
   log: (line: string) => void,
 ): void {
-  const tell = (event: TrafficEvent) =>
+  const emit = (event: TrafficEvent) =>
     notify(listener, event, (error) =>
       log(`onTraffic threw ${formatErrorKind(error)}; it must not throw.`),
     );
   changes.subscribe(({ request, attempted, moved }) => {
-    if (request !== undefined) tell(toRequestEvent(request));
-    if (attempted !== undefined) tell(toDeliveryEvent(domain, attempted));
+    if (request !== undefined) emit(toRequestEvent(request));
+    if (attempted !== undefined) emit(toDeliveryEvent(domain, attempted));
     if (moved === undefined) return;
     const movedMs = moved.toMs - moved.fromMs;
     if (movedMs < smallestMovementMs) return;
-    tell({ kind: "clock", movedMs, now: new Date(moved.toMs).toISOString() });
+    emit({ kind: "clock", movedMs, now: new Date(moved.toMs).toISOString() });
   });
 }
 

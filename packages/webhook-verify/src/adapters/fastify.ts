@@ -86,7 +86,7 @@ async function register(app: FastifyInstance, options: FastifyReceiverOptions): 
   const handle = (request: FastifyRequest, reply: FastifyReply) => void respond(request, reply);
 
   // In a scope of its own, the bytes stay in the stream until the receiver reads them, and other
-  // routes keep their parsers, also when somebody calls this function instead of registering it.
+  // routes keep their parsers, also when this function is called instead of registered.
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     // Fastify remembers which parser a content type has, but not that it is the one of "*".
