@@ -110,8 +110,9 @@ function repeatCallback(
 }
 
 /**
- * Returns an entry whose lease has expired, or whose form is missing: another transaction replaces
- * it now, or it was never stored. Then nothing is due for it, until `add` stores its form.
+ * Returns an entry whose lease has expired, or that was leased without a form. If the form is there
+ * now, another transaction was replacing it, and the entry is due again soon. Otherwise it was never
+ * stored: nothing is due until `add` stores it, and that is reported.
  */
 async function returnUnsent(
   { database, tables, report, logFailure }: OutboxContext,

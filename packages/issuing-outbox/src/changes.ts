@@ -147,7 +147,7 @@ export async function resolve(
   const { entry } = await recordEnd(context, {
     job: await readEntry(),
     end: { state: "issued", effect: "unchanged", result: { cardId }, isErased: true },
-    *settle(end) {
+    *recordResolution(end) {
       // Somebody else may have resolved the entry since it was read.
       const job = requireUnknown(yield* lockExistingJob(tables, jobRef));
       return yield* settleRow(tables, job, end);

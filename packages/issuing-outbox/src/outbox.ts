@@ -26,10 +26,11 @@ export interface OutboxOptions<Transaction> extends ReportOptions {
    */
   client: Omit<IssuingClient, "api">;
   /**
-   * Called once a card is issued, in the transaction that records it: store `entry.cardId` with
-   * your user. If it throws, the card is recorded all the same, and the callback is called again,
-   * after growing delays. Every process that issues cards needs it: what one without it issues
-   * counts as delivered.
+   * Called when a card is issued, in the transaction that records it: store `entry.cardId` with
+   * your user. Do nothing but statements of this transaction, because the callback is called again
+   * when the transaction is repeated, or could not be committed. If it throws, the card is recorded
+   * all the same, and the callback is called again, after growing delays. Every process that issues
+   * cards needs it: what one without it issues counts as delivered.
    */
   onIssued?: (entry: OutboxEntry & { cardId: string }, transaction: Transaction) => unknown;
   /**

@@ -35,10 +35,10 @@ type EndedAttempt = {
   | {
       /** Its rank is `callback` when the entry had ended before: only its callback is repeated. */
       job: LeasedJob;
-      settle?: undefined;
+      recordResolution?: undefined;
     }
-  /** What a person found out is recorded by `settle`, without a lease. */
-  | { job: Job; settle: (end: End) => Statements<SettledRow> }
+  /** What a person found out is recorded without a lease. */
+  | { job: Job; recordResolution: (end: End) => Statements<SettledRow> }
 );
 
 /**
@@ -140,8 +140,8 @@ function* settleAndCall(
   callback?: ShopCallback,
 ): Statements<Committed> {
   const { job, end, outcome } = ended;
-  const row = ended.settle
-    ? yield* ended.settle(end)
+  const row = ended.recordResolution
+    ? yield* ended.recordResolution(end)
     : yield* settleAttempt(tables, ended.job, end);
   const committed: Committed =
     row.job === undefined ? yield* settleWithoutLease(tables, ended) : { job: row.job, outcome };
