@@ -120,7 +120,15 @@ describe.each(["worker", "visitor"])("judges for a %s", (who) => {
       "waiting, fails with rate-limited, no effect",
       "waiting, fails with rate-limited, no effect",
     ],
-    ...[401, 402, 403, 404, 405, 410, 415, 421, 425, 431, 451].map(
+    ...(["unauthorized", "forbidden", "not-found"] as const).map(
+      (code): [string, Partial<Facts>, string, string] => [
+        code,
+        { code, outcome: "rejected" },
+        `waiting, fails with ${code}, no effect`,
+        `waiting, fails with ${code}, no effect`,
+      ],
+    ),
+    ...[402, 405, 410, 415, 421, 425, 431, 451].map(
       (status): [string, Partial<Facts>, string, string] => [
         `${status}`,
         { code: "rejected", status, outcome: "rejected" },
