@@ -121,11 +121,11 @@ async function read(run: Run, needsYes: boolean) {
   const { context, options, list, index } = run;
   const { print } = context;
   const check = new ListCheck();
-  const invalid: string[][] = [];
+  const invalid: report.RejectedRow[] = [];
   for await (const { value, failure } of readRows(context, list, options, index)) {
     check.add(failure?.problems ?? []);
     if (failure === undefined) index.store(value);
-    else invalid.push(report.toRejectedLine(failure));
+    else invalid.push(report.toRejectedRow(failure));
   }
   print.info(check.format(list.name, print.messageColumns));
   await requireSameUsers(run); // before the advice to use --yes, which would send the others
@@ -234,7 +234,7 @@ async function send(
  */
 async function write(
   { context, list, files, outbox, facts, index }: Run,
-  invalid: readonly string[][],
+  invalid: readonly report.RejectedRow[],
   ending: report.ImportEnding,
   start: { startedAtMs: number; issuedBefore: number },
 ): Promise<number> {

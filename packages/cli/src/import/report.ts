@@ -128,7 +128,7 @@ const reasonStart = "Reason for the rejection: ";
 export async function findSharedReason(
   outbox: SqliteOutbox,
   index: ListIndex,
-  invalid: readonly string[][],
+  invalid: readonly RejectedRow[],
 ): Promise<string | undefined> {
   let shared: RejectionReason | undefined;
   let count = 0;
@@ -149,9 +149,9 @@ interface RejectionReason {
 async function* listReasons(
   outbox: SqliteOutbox,
   index: ListIndex,
-  invalid: readonly string[][],
+  invalid: readonly RejectedRow[],
 ): AsyncGenerator<RejectionReason, void> {
-  for (const [, , , message = ""] of invalid) yield { said: message, sentence: message };
+  for (const { reason } of invalid) yield { said: reason, sentence: reason };
   for await (const { userId, error } of outbox.list({ state: "rejected" }))
     if (error !== undefined && index.findValidRow(userId) !== undefined)
       yield { said: describeRejection(error), sentence: removeErrorLink(error.message) };
@@ -168,21 +168,38 @@ export async function* listCards(outbox: SqliteOutbox): AsyncGenerator<string[],
     yield [userId, cardId, publicUrl];
 }
 
-/** @returns the line of an invalid row: its first problem has the code. */
-export function toRejectedLine({ userId, problems }: InvalidRow): string[] {
-  const { line, code } = problems[0] as RowProblem;
-  const reason = problems.map(({ message }) => message).join("; ");
-  return [String(line), userId, code, reason, ""];
+/** A row of the list that has no card, and why. */
+export interface RejectedRow {
+  line: number;
+  userId: string;
+  code: string;
+  reason: string;
+  /** Absent when the row was not sent. */
+  idempotencyKey?: string;
 }
+
+/** The first problem has the code. */
+export function toRejectedRow({ userId, problems }: InvalidRow): RejectedRow {
+  const { line, code } = problems[0] as RowProblem;
+  return { line, userId, code, reason: problems.map(({ message }) => message).join("; ") };
+}
+
+const toRejectedCells = ({ line, userId, code, reason, idempotencyKey = "" }: RejectedRow) => [
+  String(line),
+  userId,
+  code,
+  reason,
+  idempotencyKey,
+];
 
 /** @param invalid the rows that the check rejected. */
 export async function* listRejected(
   outbox: SqliteOutbox,
   index: ListIndex,
-  invalid: readonly string[][],
-) {
+  invalid: readonly RejectedRow[],
+): AsyncGenerator<string[], void> {
   yield headers.rejected;
-  yield* invalid;
+  for (const row of invalid) yield toRejectedCells(row);
   for (const state of ["rejected", "unknown"] as const)
     for await (const { userId, error, idempotencyKey } of outbox.list({ state })) {
       const line = index.findValidRow(userId);
@@ -191,7 +208,8 @@ export async function* listRejected(
       const reason = isKnown
         ? describeRejection(error)
         : "A card may exist: look in the service's console.";
-      yield [String(line), userId, error?.code ?? state, reason, idempotencyKey];
+      const code = error?.code ?? state;
+      yield toRejectedCells({ line, userId, code, reason, idempotencyKey });
     }
 }
 
