@@ -279,8 +279,6 @@ export interface components {
         readonly TrafficDelivery: components["schemas"]["Delivery"] & {
             /** @enum {string} */
             readonly kind: "delivery";
-            /** When the event was created; sorts with the `position` of other entries. */
-            readonly eventPosition: string;
             /** When the newest attempt started, or when the event was created; by the service's clock, ISO 8601. */
             readonly at: string;
             /** The address of the endpoint; absent when it was deleted. */

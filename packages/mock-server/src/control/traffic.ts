@@ -143,7 +143,7 @@ function toDeliveryEntry(domain: Domain, delivery: Delivery, causes: Causes): En
       const responses = attempts.map((one) => `${one.error ?? ""} ${one.responseBody ?? ""}`);
       const earlier = responses.slice(0, -1).join(" ");
       return {
-        item: { ...delivery, ...more, eventPosition: getPosition(eventId), ...row },
+        item: { ...delivery, ...more, ...row },
         shown: [row.holder, row.phrase, type, responses.at(-1)],
         ids: [id, cardId, customerId, ...passIds, eventId, causeId],
         hidden: { ...names, cause: cause?.name, body, "earlier response": earlier },

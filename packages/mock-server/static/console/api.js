@@ -176,15 +176,18 @@ function countResults(attempts, urls) {
 }
 
 /**
- * Runs an action that emits events, and says what it did and what the receivers responded.
- * @param describe is called with its result.
+ * Runs an action on a card, and says what it did and what receivers responded to its events: those
+ * that the staff caused since then, or this console with a request, and no other program.
+ * @param action `describe` is called with the result of `act`.
  */
-export async function sayResult(say, act, describe) {
+export async function sayResult(say, { cardId, act, describe }) {
   const [{ position: after } = { position: "" }] = (await get("traffic", { limit: 1 })).items;
   const text = describe(await act());
-  const { items } = await get("traffic", { kind: "delivery", limit: 50, after });
-  // Without the retries of earlier events.
-  const caused = items.filter(({ eventPosition }) => eventPosition > after).reverse();
+  const { items } = await get("traffic", { query: cardId, after });
+  const causes = items
+    .filter(({ kind, sentBy }) => kind === "action" || sentBy === "console")
+    .map(({ id }) => id);
+  const caused = items.filter(({ causeId }) => causes.includes(causeId)).reverse();
   const before = caused.map(({ id }) => ({ id, attempts: [] }));
   const link = { label: "Webhook endpoints", href: address(["setup"]) };
   if (before.length === 0) say(`${text} No endpoint gets an event.`, { link });

@@ -19,16 +19,16 @@ const operations = {
 
 /** Records points; a correction is a change, which may be negative. */
 const record = (cardId, kind, points) => (say) =>
-  sayResult(
-    say,
-    () =>
+  sayResult(say, {
+    cardId,
+    act: () =>
       control(
         "POST",
         `cards/${cardId}/${kind}`,
         kind === "correct" ? { change: points } : { points },
       ),
-    ({ change }) => `Recorded: ${formatChange(change)} points.`,
-  );
+    describe: ({ change }) => `Recorded: ${formatChange(change)} points.`,
+  });
 
 export const Purchases = ({ cardId }) => (
   <span class="actions">
@@ -135,9 +135,9 @@ const Wallets = ({ card: { id, wallets }, names }) => (
       const [isIn, title] = [wallets.includes(wallet), `${formatWallet(wallet)} Wallet`];
       const path = `cards/${id}/wallets/${encodeURIComponent(wallet)}`;
       const act = () => control(isIn ? "DELETE" : "PUT", path);
-      const done = () => `${isIn ? "Removed from" : "Added to"} ${title}.`;
+      const describe = () => `${isIn ? "Removed from" : "Added to"} ${title}.`;
       return (
-        <Button key={wallet} run={(say) => sayResult(say, act, done)}>
+        <Button key={wallet} run={(say) => sayResult(say, { cardId: id, act, describe })}>
           {isIn ? `✓ In ${title}: remove` : `Add to ${title}`}
         </Button>
       );
@@ -149,12 +149,14 @@ const Wallets = ({ card: { id, wallets }, names }) => (
 function Consent({ card: { id, customer } }) {
   const marketing = !customer.marketingConsent;
   const act = () => callAsWebsite("PUT", `passes/${id}/consent`, { marketing });
-  const done = () => (marketing ? "Consent given." : "Consent withdrawn.");
+  const describe = () => (marketing ? "Consent given." : "Consent withdrawn.");
   const withoutConsent = customer.isMarketingWithdrawn ? "withdrawn" : "not given";
   return (
     <p class="actions">
       Marketing consent: {marketing ? withoutConsent : "✓ given"}{" "}
-      <Button run={(say) => sayResult(say, act, done)}>{marketing ? "Give" : "Withdraw"}</Button>
+      <Button run={(say) => sayResult(say, { cardId: id, act, describe })}>
+        {marketing ? "Give" : "Withdraw"}
+      </Button>
     </p>
   );
 }
@@ -207,7 +209,7 @@ function History({ cardId }) {
           <span class="action">
             {isCancelled && "cancelled"}
             {!isCancelled && type !== "cancellation" && (
-              <Cancel id={id} type={type} change={change} />
+              <Cancel cardId={cardId} id={id} type={type} change={change} />
             )}
           </span>
         </li>
@@ -216,12 +218,12 @@ function History({ cardId }) {
   );
 }
 
-function Cancel({ id, type, change }) {
+function Cancel({ cardId, id, type, change }) {
   const act = () => control("POST", `operations/${id}/cancel`);
-  const done = (operation) => `Cancelled: ${formatChange(operation.change)} points.`;
+  const describe = (operation) => `Cancelled: ${formatChange(operation.change)} points.`;
   return (
     <Button
-      run={(say) => sayResult(say, act, done)}
+      run={(say) => sayResult(say, { cardId, act, describe })}
       aria-label={`Cancel the ${type} of ${formatChange(change)}`}
     >
       Cancel

@@ -183,12 +183,14 @@ it("shows one message at a time below the page, with the endpoint, for six secon
   cleanly();
 });
 
-it("says of an action only what it caused, also when an event before the newest fifty is retried meanwhile", async (test) => {
+it("says of an action only what it caused, also when a shop causes events and an earlier one is retried meanwhile", async (test) => {
   let status = 500;
   const url = await openReceiver(test, () => status);
   const { shop, page, press, first } = await openConsole(test);
-  await shop.control("POST", "webhooks/endpoints", { url, events: ["balance.changed"] });
+  const events = ["balance.changed", "consent.changed"];
+  await shop.control("POST", "webhooks/endpoints", { url, events });
   const { id } = await shop.issue({ name: "Anna" });
+  const { id: other } = await shop.issue({ name: "Ben" });
   const purchase = () => shop.control("POST", `cards/${id}/purchase`, { points: 1 });
   await purchase();
   await first(".traffic .row", /500 → balance.changed/);
@@ -197,7 +199,11 @@ it("says of an action only what it caused, also when an event before the newest 
   await page.goto(`${shop.baseUrl}/console#/cards/${id}`);
   await page.setRequestInterception(true);
   page.on("request", async (request) => {
-    if (request.method() === "POST") await shop.control("POST", "clock/advance-to-next-delivery");
+    if (request.method() === "POST") {
+      await shop.control("POST", "clock/advance-to-next-delivery");
+      await shop.issue({ consents: { privacy: { version: "1" }, marketing: {} } });
+      await shop.control("POST", `cards/${other}/purchase`, { points: 5 });
+    }
     await request.continue();
   });
   await press("Record"); // the form suggests ten points
