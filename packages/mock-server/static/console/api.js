@@ -6,7 +6,7 @@ import { formatNumber } from "@loyalty-cards/internal/format";
 import { formatAddress } from "@loyalty-cards/internal/hostnames";
 import { describeAttempt, isDelivered } from "./format.js";
 
-/** An error response of the service. Without `status` there was no response. */
+/** An error response of the service. Without `status` it did not respond. */
 export class ServiceError extends Error {
   /**
    * @param {{
@@ -28,11 +28,11 @@ export class ServiceError extends Error {
 export function get(path, query = {}, signal = undefined) {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
   const parameters = new URLSearchParams(/** @type {any} */ (given));
-  return send("GET", `_mock/${path}?${parameters}`, undefined, {}, signal);
+  return send("GET", `_mock/${path}?${parameters}`, { signal });
 }
 
 /** @param {object} [body] */
-export const control = (method, path, body) => send(method, `_mock/${path}`, body);
+export const control = (method, path, body) => send(method, `_mock/${path}`, { body });
 
 /**
  * A call of the public API, as the server of a website makes it with the newest website key; the
@@ -43,10 +43,10 @@ export async function callAsWebsite(method, path, body) {
   const link = { label: "create one", href: "#/setup" };
   if (website === undefined) throw new ServiceError({ detail: "No website key:", link });
   const headers = { authorization: `Bearer ${website}`, "x-sent-by": "console" };
-  return send(method, `api/v1/${path}`, body, headers);
+  return send(method, `api/v1/${path}`, { body, headers });
 }
 
-async function send(method, path, body = undefined, headers = {}, signal = undefined) {
+async function send(method, path, { body = undefined, headers = {}, signal = undefined }) {
   const response = await fetch(new URL(path, document.baseURI), {
     method,
     signal,
@@ -57,12 +57,22 @@ async function send(method, path, body = undefined, headers = {}, signal = undef
       detail: "No response: the service has stopped, or an injected fault closed the connection.",
     });
   });
-  const text = await response.text();
-  const content = text === "" ? undefined : JSON.parse(text);
+  const content = parse(await response.text(), response);
   if (response.ok) return content;
   const { status } = response;
   const title = `The service responded ${status}.`; // Node responds 431 without a body
   throw new ServiceError({ title, ...content, status });
+}
+
+function parse(text, { status, url }) {
+  if (text === "") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ServiceError({
+      detail: `Not JSON: status ${status} from ${url}. A proxy or another server responded.`,
+    });
+  }
 }
 
 const pauseMs = 150;

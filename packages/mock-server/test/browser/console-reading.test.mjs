@@ -211,6 +211,21 @@ it("says of an action only what it caused, also when a shop causes events and an
   assert.match(message, /^✓ Recorded: \+10 points\. balance\.changed → 204 at \S+ open/);
 });
 
+it("says that a proxy or another server responded, with status and address", async (test) => {
+  const { shop, page, press, first } = await openConsole(test);
+  const { id } = await shop.issue({ name: "Anna" });
+  await page.goto(`${shop.baseUrl}/console#/cards/${id}`);
+  await page.setRequestInterception(true);
+  page.on("request", (request) =>
+    request.method() === "POST"
+      ? request.respond({ status: 502, contentType: "text/html", body: "<h1>Bad Gateway</h1>" })
+      : request.continue(),
+  );
+  await press("Record");
+  const [message] = await first(".message", /JSON/);
+  assert.ok(message.includes(`502 from ${shop.baseUrl}/_mock/cards/${id}/purchase`), message);
+});
+
 it("says equal results once, shows each in one line that begins with the reason, and says them no longer after the next action or on another page", async (test) => {
   const { shop, page, press, text, texts, first, view, cleanly } = await openConsole(test);
   await shop.control("PUT", "clock", { mode: "manual" }); // all attempts are due together
