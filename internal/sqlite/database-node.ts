@@ -88,16 +88,21 @@ export const busyTimeoutMs = 5_000;
 /**
  * Opens a file for its owner only, whose commits are on the disk before they return, and whose
  * deleted data is overwritten.
- * @param caller the public function, for the error message, such as `sqliteInbox`.
- * @param prepare creates the tables that are missing. It throws when they must not be used.
+ * @param options `caller`: the public function, for the error message, such as `sqliteInbox`.
+ * `prepare` creates the tables that are missing. It throws when they must not be used.
  * @throws when the file cannot be used.
  */
-export function openDurableFile(
-  caller: string,
-  file: string,
-  open: OpenSqlite,
-  prepare: (database: SqliteDatabase) => void,
-): OpenSqliteDatabase {
+export function openDurableFile({
+  caller,
+  file,
+  open,
+  prepare,
+}: {
+  caller: string;
+  file: string;
+  open: OpenSqlite;
+  prepare: (database: SqliteDatabase) => void;
+}): OpenSqliteDatabase {
   const path = resolve(file); // also names such as `file:inbox.db` are ordinary file names
   let database: OpenSqliteDatabase | undefined;
   try {

@@ -233,7 +233,9 @@ const listCases = (genuine: Genuine): Record<string, Cases> => ({
   "invalid-payload": invalidPayloads(genuine),
 });
 
-function toVector(verdict: string, name: string, delivery: Delivery, event: Buffer): Json {
+/** @param one `event` is the body of a delivery that has no other. */
+function toVector(one: { verdict: string; name: string; delivery: Delivery; event: Buffer }): Json {
+  const { verdict, name, delivery, event } = one;
   const { body = event, secrets = [secret], now = t, tolerance = 300 } = delivery;
   const bytes = Buffer.from(body);
   const result = verdict === "valid" ? { verdict } : { verdict: "invalid", reason: verdict };
@@ -259,7 +261,9 @@ export function createSignatures(document: Json): Json {
   const header = sign(body);
   const genuine: Genuine = { body, text, header, digest: header.slice(-64) };
   const vectors = Object.entries(listCases(genuine)).flatMap(([verdict, cases]) =>
-    Object.entries(cases).map(([name, delivery]) => toVector(verdict, name, delivery, body)),
+    Object.entries(cases).map(([name, delivery]) =>
+      toVector({ verdict, name, delivery, event: body }),
+    ),
   );
   return { version: 1, vectors };
 }

@@ -9,7 +9,13 @@ const tables = nameTables("work", dialects.sqlite);
 
 export function openJobsFile(file: string, open = openSqlite) {
   const database = createSqliteDatabase({
-    openFile: () => openDurableFile("test", file, open, (own) => own.exec(formatTables(tables))),
+    openFile: () =>
+      openDurableFile({
+        caller: "test",
+        file,
+        open,
+        prepare: (own) => own.exec(formatTables(tables)),
+      }),
     now: Date.now,
     owner: "test",
     getLatestMs: () => getLatestMs(tables),

@@ -129,7 +129,7 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
   requireFileOptions("sqliteOutbox", file, open);
   const tables = nameOutboxTables("sqlite", client);
   const jobsDatabase = createSqliteDatabase({
-    openFile: () => openDurableFile("sqliteOutbox", file, open, prepareTables),
+    openFile: () => openDurableFile({ caller: "sqliteOutbox", file, open, prepare: prepareTables }),
     prepareOther(connection) {
       requireTransaction(connection);
       requireFile(connection, file);

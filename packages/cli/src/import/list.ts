@@ -177,7 +177,7 @@ async function* readCsv(
         ),
         malformed: isLonger ? "has more values than the header" : undefined,
         locate: (columnName?: string) =>
-          locateCell(text, line, delimiter, columns.indexOf(columnName as string)),
+          locateCell({ text, line, delimiter, column: columns.indexOf(columnName as string) }),
       };
     }
   } catch (error) {
@@ -189,10 +189,12 @@ async function* readCsv(
   }
 }
 
-function locateCell(text: string, line: number, delimiter: string, index: number) {
+/** @param row its text, the line where it begins, and the index of the column. */
+function locateCell(row: { text: string; line: number; delimiter: string; column: number }) {
+  const { text, line, delimiter, column } = row;
   let isQuoted = false;
   let at = 0;
-  for (let cell = 0; cell < index && at < text.length; at++) {
+  for (let cell = 0; cell < column && at < text.length; at++) {
     if (text[at] === '"') isQuoted = !isQuoted;
     else if (!isQuoted && text[at] === delimiter) cell++;
   }

@@ -62,9 +62,9 @@ export async function runVerify(
     const { reason, skewSeconds = 0 } = error;
     let explained: Explanation;
     if (reason === "mismatch")
-      explained = await explainSignature(rawBody, signature, secret, timestamp);
+      explained = await explainSignature({ rawBody, signature, secret, timestamp });
     else if (reason === "stale" || reason === "future")
-      explained = explainAge(timestamp, skewSeconds, atMs, toleranceSeconds);
+      explained = explainAge({ timestamp, skewSeconds, atMs, toleranceSeconds });
     else explained = { explanation: removeErrorLink(error.message), fix: fixes[reason] };
     const { explanation, fix } = explained;
     print.data({ verified: false, reason, explanation, fix }, () =>
@@ -93,12 +93,12 @@ const fixes = {
     "The service does not send this: was the body signed by a program of your own?",
 } as const;
 
-function explainAge(
-  timestamp: number,
-  skewSeconds: number,
-  atMs: number,
-  toleranceSeconds: number,
-): Explanation {
+function explainAge({
+  timestamp,
+  skewSeconds,
+  atMs,
+  toleranceSeconds,
+}: Record<"timestamp" | "skewSeconds" | "atMs" | "toleranceSeconds", number>): Explanation {
   const age = formatDuration(Math.abs(skewSeconds) * 1000);
   const distance = `${age} ${skewSeconds > 0 ? "before" : "after"} ${new Date(atMs).toISOString()}`;
   return {
@@ -108,14 +108,20 @@ function explainAge(
 }
 
 /** Tries the common changes of a body. */
-async function explainSignature(
-  body: Uint8Array,
-  signature: string,
-  secret: string,
-  timestamp: number,
-): Promise<Explanation> {
-  const explanation = await explainMismatch(body, async (rawBody) => {
-    const [, hex = ""] = (await signWebhook({ rawBody, secret, timestamp })).split("v1=");
+async function explainSignature({
+  rawBody,
+  signature,
+  secret,
+  timestamp,
+}: {
+  rawBody: Uint8Array;
+  signature: string;
+  secret: string;
+  timestamp: number;
+}): Promise<Explanation> {
+  const explanation = await explainMismatch(rawBody, async (changed) => {
+    const signed = await signWebhook({ rawBody: changed, secret, timestamp });
+    const [, hex = ""] = signed.split("v1=");
     return signature.toLowerCase().includes(hex);
   });
   const capture = "Capture the bytes as they arrived, before anything parses or prints them.";

@@ -320,7 +320,8 @@ export function FirstSteps() {
   const url = `${settings.baseUrl}/api/v1/templates/${template.id}/passes`;
   const { website } = settings.apiKeys;
   const authorization = `Bearer ${website}`;
-  const curl = toCurl("POST", url, { authorization, "content-type": "application/json" }, body);
+  const headers = { authorization, "content-type": "application/json" };
+  const curl = toCurl({ method: "POST", url, headers, body });
   return (
     <div class="setup">
       <div class="column">

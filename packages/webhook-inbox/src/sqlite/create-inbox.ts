@@ -196,7 +196,7 @@ function createContext(options: SqliteInboxOptions): InboxContext {
   requireFileOptions("sqliteInbox", file, open);
   const retentionMs = parseRetentionSeconds(options.retentionSeconds) * 1000;
   const database = createSqliteDatabase({
-    openFile: () => openDurableFile("sqliteInbox", file, open, prepareTables),
+    openFile: () => openDurableFile({ caller: "sqliteInbox", file, open, prepare: prepareTables }),
     now: clock.now,
     owner: "inbox",
     getLatestMs: () => getLatestMs(tables),
