@@ -7,7 +7,6 @@ import {
   formatRow,
   formatRows,
   query,
-  queryInTransaction,
   type Statements,
   type Types,
   toNumber,
@@ -61,16 +60,13 @@ function toValues(
  * A statement that adds the jobs which are not there, by topic and name, and returns these. With
  * WHERE, SQLite does not read ON CONFLICT as the ON of a join.
  */
-const formatInsert = (
-  { jobs, dialect }: JobTables,
-  rows: string,
-): string => `WITH given (${names}) AS (
+const formatInsert = ({ jobs }: JobTables, rows: string): string => `WITH given (${names}) AS (
        VALUES ${rows}
      )
      INSERT INTO ${jobs} (${names}, lastattempt, uncertain, state, due, added)
      SELECT ${names}, firstattempt, firstattempt, 'waiting', :now + :delayMs::bigint, :now
      FROM given
-     WHERE ${dialect.inTransaction}
+     WHERE :inTransaction
      ON CONFLICT (name, topic) DO NOTHING
      RETURNING id, topic, name`;
 
@@ -86,7 +82,7 @@ export function* addJob(
 ): Statements<Job | undefined> {
   const values = toValues(job, ranks.new);
   const insert = formatInsert(tables, oneRow);
-  const [added] = yield* queryInTransaction(insert, { ...values, delayMs });
+  const [added] = yield* query(insert, { ...values, delayMs });
   if (added !== undefined) {
     yield* putBody(tables, toNumber(added["id"]), job.body);
     return undefined;
@@ -104,8 +100,8 @@ export function* addJob(
  * ended meanwhile has no body either.
  * @returns whether there was one.
  */
-function* retryWithoutBody({ jobs, bodies, dialect }: JobTables, id: number): Statements<boolean> {
-  const rows = yield* queryInTransaction(
+function* retryWithoutBody({ jobs, bodies }: JobTables, id: number): Statements<boolean> {
+  const rows = yield* query(
     `UPDATE ${jobs}
      SET rank = ${ranks.retry},
        due = :now,
@@ -113,18 +109,18 @@ function* retryWithoutBody({ jobs, bodies, dialect }: JobTables, id: number): St
      WHERE id = :id::bigint
        AND state = 'waiting'
        AND NOT EXISTS (SELECT 1 FROM ${bodies} b WHERE b.id = ${jobs}.id)
-       AND ${dialect.inTransaction}
+       AND :inTransaction
      RETURNING id`,
     { id },
   );
   return rows.length > 0;
 }
 
-function* putBody({ bodies, dialect }: JobTables, id: number, body: string): Statements<void> {
-  yield* queryInTransaction(
+function* putBody({ bodies }: JobTables, id: number, body: string): Statements<void> {
+  yield* query(
     `INSERT INTO ${bodies} (id, body)
      SELECT :id::bigint, :body
-     WHERE ${dialect.inTransaction}
+     WHERE :inTransaction
      ON CONFLICT (id) DO UPDATE SET body = excluded.body
      RETURNING id`,
     { id, body },
@@ -172,12 +168,12 @@ const waitAgain = `state = 'waiting',
  * @param delayMs until it is due.
  */
 export function* retryJob(tables: JobTables, id: number, delayMs: number): Statements<void> {
-  yield* queryInTransaction(
+  yield* query(
     `UPDATE ${tables.jobs}
      SET ${waitAgain},
        rank = ${ranks.retry}
      WHERE id = :id::bigint
-       AND ${tables.dialect.inTransaction}
+       AND :inTransaction
      RETURNING id`,
     { id, delayMs },
   );
@@ -188,7 +184,7 @@ export function* restartJob(
   tables: JobTables,
   { id, key, suffix, body }: Pick<Job, "id" | "key" | "suffix"> & { body: string },
 ): Statements<void> {
-  yield* queryInTransaction(
+  yield* query(
     `UPDATE ${tables.jobs}
      SET ${waitAgain},
        rank = ${ranks.new},
@@ -198,7 +194,7 @@ export function* restartJob(
        uncertain = NULL,
        attempts = 0
      WHERE id = :id::bigint
-       AND ${tables.dialect.inTransaction}
+       AND :inTransaction
      RETURNING id`,
     { id, key, suffix, delayMs: 0 },
   );

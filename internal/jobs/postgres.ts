@@ -19,6 +19,7 @@ import {
   getValue,
   type Row,
   replaceParameters,
+  type Statement,
   type Statements,
   type Step,
   type Values,
@@ -241,14 +242,14 @@ async function execute(
     await queryRows(client, "SELECT 1", []);
     return [];
   }
-  const transactionId = userTransaction?.id ?? null;
-  const { sql, values } = toPositional(
-    { sql: step.sql, values: { ...step.values, transaction: transactionId } },
-    now === undefined ? databaseTime : `${now()}::bigint`,
-  );
+  const { sql, values } = toPositional(step, {
+    time: now === undefined ? databaseTime : `${now()}::bigint`,
+    transactionId: userTransaction?.id,
+  });
   try {
     const rows = await queryRows(client, sql, values);
-    if (rows.length === 0 && step.isInTransaction) await userTransaction?.requireSame();
+    if (rows.length === 0 && step.sql.includes(":inTransaction"))
+      await userTransaction?.requireSame();
     return rows as Row[];
   } catch (error) {
     if (hasCode(error, undefinedTable))
@@ -262,20 +263,26 @@ async function execute(
 /**
  * Replaces the names of parameters by numbers. Each parameter has its type, because clients differ
  * in what they send: all of them send text.
+ * @param transactionId of the user's transaction.
  */
 function toPositional(
-  step: { sql: string; values: Values },
-  time: string,
+  step: Statement,
+  { time, transactionId }: { time: string; transactionId: string | undefined },
 ): { sql: string; values: (string | null)[] } {
+  const given: Values = { ...step.values, inTransaction: transactionId ?? null };
   const names: string[] = [];
+  const place = (name: string): string => {
+    if (!names.includes(name)) names.push(name);
+    return `$${names.indexOf(name) + 1}::text`;
+  };
   const sql = replaceParameters(step.sql, (name, type) => {
     if (name === "now") return time;
-    if (!names.includes(name)) names.push(name);
-    const text = `$${names.indexOf(name) + 1}::text`;
-    return type === "text" ? text : `${text}::${type}`;
+    if (name === "inTransaction")
+      return transactionId === undefined ? "TRUE" : `txid_current()::text = ${place(name)}`;
+    return type === "text" ? place(name) : `${place(name)}::${type}`;
   });
   const values = names.map((name) => {
-    const value = getValue(step.values, name);
+    const value = getValue(given, name);
     return value === null ? null : String(value);
   });
   return { sql, values };

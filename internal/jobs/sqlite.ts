@@ -320,6 +320,7 @@ function execute(connection: SqliteDatabase, step: Step, nowMs: number): Row[] {
 function prepare(connection: SqliteDatabase, sql: string): Prepared {
   const names: string[] = [];
   const text = replaceParameters(sql, (name) => {
+    if (name === "inTransaction") return "TRUE"; // a connection has one at most
     names.push(name);
     return "?";
   });

@@ -17,13 +17,14 @@ export type Row = Record<string, string | number | bigint | object | null>;
 /**
  * A statement with named parameters: `:topic` is text, `:id::bigint` has its type. `:now` is the
  * time of the database in milliseconds.
+ *
+ * `:inTransaction` is a condition: whether the transaction is still the one that the user passed. A
+ * statement with it returns rows where it had an effect. Without rows, the database is asked.
  */
 export interface Statement {
   sql: string;
   values: Values;
   hasRows: boolean;
-  /** Whether its effect must be in the user's transaction: see {@link queryInTransaction}. */
-  isInTransaction: boolean;
 }
 
 export type Step =
@@ -41,21 +42,12 @@ export type Statements<Result> = Generator<Step, Result, Row[]>;
  * @returns its rows.
  */
 export function* query(sql: string, values: Values = {}): Statements<Row[]> {
-  return yield { sql, values, hasRows: true, isInTransaction: false };
-}
-
-/**
- * Runs a statement that has an effect in the user's transaction only: with `inTransaction` of the
- * dialect as a condition. It returns rows where it had an effect. Without rows, the database is
- * asked whether the transaction is still the same.
- */
-export function* queryInTransaction(sql: string, values: Values): Statements<Row[]> {
-  return yield { sql, values, hasRows: true, isInTransaction: true };
+  return yield { sql, values, hasRows: true };
 }
 
 /** Runs a statement that returns no rows. */
 export function* execute(sql: string, values: Values = {}): Statements<void> {
-  yield { sql, values, hasRows: false, isInTransaction: false };
+  yield { sql, values, hasRows: false };
 }
 
 /** A colon, a name, and perhaps a type. Two colons before a name are a cast. */

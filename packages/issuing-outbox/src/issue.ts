@@ -97,7 +97,7 @@ async function issueOnce(context: OutboxContext, visit: Visit): Promise<NextStep
     return waitForAttempt(context, visit, { job, attempt });
   }
   // The tables can be those of another service meanwhile: then nothing is leased.
-  await database.runEach(() => requireOwnSettings(tables, context.client));
+  await database.runEach(() => requireOwnSettings(context.client));
   if (await isPaused(context, job)) return { entry: toEntry(job) };
   return { waitMs: Math.min(pollMs, leftMs) }; // another process has the entry
 }

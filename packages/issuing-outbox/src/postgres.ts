@@ -174,7 +174,7 @@ export function postgresOutbox<Transaction = PostgresTransaction>(
     pool: pool as PostgresClient | undefined,
     adapt,
     now: testing?.clock && (() => client.clock.now()),
-    check: () => requireOwnSettings(tables, client),
+    check: () => requireOwnSettings(client),
     messages,
   });
   const { outbox, context } = createOutbox(settings, tables, {

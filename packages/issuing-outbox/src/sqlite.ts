@@ -143,7 +143,7 @@ export function sqliteOutbox(options: SqliteOutboxOptions): SqliteOutbox {
   });
   function prepareTables(connection: SqliteDatabase): void {
     connection.exec(settingsTableSql); // first, so that tables of another version are not changed
-    executeAll(connection, requireOwnSettings(tables, client), client.clock.now);
+    executeAll(connection, requireOwnSettings(client), client.clock.now);
     connection.exec(sqliteTables);
   }
   const { outbox, context } = createOutbox(settings, tables, {

@@ -2,13 +2,7 @@
 
 import { withSafeMessage } from "@loyalty-cards/internal/errors";
 import type { IssuingSteps } from "@loyalty-cards/internal/issuing-steps";
-import {
-  query,
-  queryInTransaction,
-  type Row,
-  type Statements,
-  toNumber,
-} from "@loyalty-cards/internal/jobs/statement";
+import { query, type Row, type Statements, toNumber } from "@loyalty-cards/internal/jobs/statement";
 import {
   describeOtherVersion,
   dialects,
@@ -77,8 +71,8 @@ export function nameOutboxTables(
  * those that a test suite emptied, have no settings, and get its own.
  * @throws when another process changed the settings: then a lease returns nothing either.
  */
-export function* requireOwnSettings(tables: JobTables, service: Service): Statements<void> {
-  const settings = (yield* readSettings()) ?? (yield* writeSettings(tables, service));
+export function* requireOwnSettings(service: Service): Statements<void> {
+  const settings = (yield* readSettings()) ?? (yield* writeSettings(service));
   const found = toNumber(settings?.["version"]);
   if (found !== version)
     throw createFailure(
@@ -105,14 +99,11 @@ function* readSettings(): Statements<Row | undefined> {
 }
 
 /** Writes what is missing. */
-function* writeSettings(
-  { dialect }: JobTables,
-  { baseUrl, idempotencyNamespace }: Service,
-): Statements<Row | undefined> {
-  const [row] = yield* queryInTransaction(
+function* writeSettings({ baseUrl, idempotencyNamespace }: Service): Statements<Row | undefined> {
+  const [row] = yield* query(
     `INSERT INTO ${settingsTable} AS s (id, version, url, namespace)
      SELECT 1, ${version}, :url, :namespace
-     WHERE ${dialect.inTransaction}
+     WHERE :inTransaction
      ON CONFLICT (id) DO UPDATE SET
        url = coalesce(s.url, excluded.url),
        namespace = coalesce(s.namespace, excluded.namespace)

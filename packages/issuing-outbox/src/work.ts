@@ -60,7 +60,7 @@ export function createWorkers(context: OutboxContext): Workers {
   }
 
   function* getDelay(): Statements<number | undefined> {
-    yield* requireOwnSettings(tables, client);
+    yield* requireOwnSettings(client);
     return yield* getDelayMs(tables);
   }
 
