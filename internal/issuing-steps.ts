@@ -15,9 +15,12 @@ export interface PreparedRequest {
 export interface KeyedRequest extends PreparedRequest {
   idempotencyKey: string;
   /**
-   * How long ago the key was used first: undefined when this is its first use, Infinity when it is
-   * not known how long ago. It can be negative, by a clock that was ahead. The outbox counts to the
-   * end of its attempt, which is not made when the service may have forgotten the key by then.
+   * How long ago the key was used first. The outbox counts to the end of its attempt, so that none
+   * is made during which the service may forget the key.
+   *
+   * - undefined: this is its first use;
+   * - infinite: it was used, and nobody knows when;
+   * - negative: a clock was ahead when it was used.
    */
   sinceFirstUseMs: number | undefined;
 }

@@ -214,8 +214,8 @@ const faults: Readonly<Record<string, PlantedFault>> = {
   "a breaker never closes": {
     guarantees: ["G2", "G12"],
     file: "internal/jobs/breaker.ts",
-    find: "WHERE topic = :topic\n       ${lock}",
-    replace: "WHERE topic = :topic\n         AND due IS NULL\n       ${lock}",
+    find: "WHERE topic = :topic\n       ${waits",
+    replace: "WHERE topic = :topic\n         AND due IS NULL\n       ${waits",
   },
   "the outcome of an attempt is forgotten at the next one": {
     guarantees: ["G2"],

@@ -51,7 +51,7 @@ function toValues(
     name,
     key,
     suffix,
-    rank: isRetry ? ranks.retry : rank,
+    rank: isRetry ? ranks.started : rank,
     firstattempt: firstAttemptAtMs ?? null,
   };
 }
@@ -103,7 +103,7 @@ export function* addJob(
 function* retryWithoutBody({ jobs, bodies }: JobTables, id: number): Statements<boolean> {
   const rows = yield* query(
     `UPDATE ${jobs}
-     SET rank = ${ranks.retry},
+     SET rank = ${ranks.started},
        due = :now,
        lease = NULL
      WHERE id = :id::bigint
@@ -171,7 +171,7 @@ export function* retryJob(tables: JobTables, id: number, delayMs: number): State
   yield* query(
     `UPDATE ${tables.jobs}
      SET ${waitAgain},
-       rank = ${ranks.retry}
+       rank = ${ranks.started}
      WHERE id = :id::bigint
        AND :inTransaction
      RETURNING id`,

@@ -116,7 +116,7 @@ function* makeRetriesDue({ jobs, dialect }: JobTables, topic: string): Statement
        SELECT id
        FROM ${jobs}
        WHERE topic = :topic
-         AND rank = ${ranks.retry}
+         AND rank = ${ranks.started}
          AND lease IS NULL
          AND lastattempt IS NOT NULL
        ${dialect.lockFreeRows}
@@ -127,14 +127,14 @@ function* makeRetriesDue({ jobs, dialect }: JobTables, topic: string): Statement
 
 /**
  * Closes the breaker of a topic that works, and forgets its failures.
- * @param lock the end of a SELECT: with `lockFreeRows` nothing happens while another transaction
- * has the breaker: the next job that works closes it.
+ * @param options `waits`: whether it waits for another transaction that has the breaker. If not,
+ * nothing happens meanwhile, and the next job that works closes it.
  * @returns whether it was open.
  */
 export function* closeBreaker(
-  { breakers, failures }: JobTables,
+  { breakers, failures, dialect }: JobTables,
   topic: string,
-  lock: string,
+  { waits }: { waits: boolean },
 ): Statements<boolean> {
   const [closed] = yield* query(
     `DELETE FROM ${breakers}
@@ -142,7 +142,7 @@ export function* closeBreaker(
        SELECT topic
        FROM ${breakers}
        WHERE topic = :topic
-       ${lock}
+       ${waits ? dialect.lockRows : dialect.lockFreeRows}
      )
      RETURNING due`,
     { topic },

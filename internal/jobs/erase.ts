@@ -83,7 +83,7 @@ export function* deleteJob(tables: JobTables, id: number): Statements<void> {
   yield* eraseBodies(tables, [{ id }]);
 }
 
-/** Erases what the jobs send that have the ids of the rows. */
+/** Erases the bodies of these jobs. */
 function* eraseBodies({ bodies }: JobTables, rows: readonly Row[]): Statements<void> {
   if (rows.length === 0) return;
   yield* execute(

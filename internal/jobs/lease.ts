@@ -19,7 +19,7 @@ import {
 /** A lease lasts this much longer than its attempt, so that the result can be committed. */
 export const leaseMarginMs = 30_000;
 
-/** Probes 4, 8, 16 and so on try a new job, in case all retries make the service fail. */
+/** Probes 4, 8, 16 and so on try a new job, in case all started ones make the service fail. */
 const firstNewProbe = 4;
 
 /**
@@ -28,7 +28,7 @@ const firstNewProbe = 4;
  * lease: where one is left, the effect of its attempt is uncertain, and that attempt ended when the
  * lease expired (`due`) at the latest.
  */
-const beginAttempt = `rank = ${ranks.retry},
+const beginAttempt = `rank = ${ranks.started},
        attempts = attempts + 1,
        firstattempt = coalesce(firstattempt, :now),
        firstlease = CASE WHEN firstattempt IS NULL THEN :lease ELSE firstlease END,
@@ -99,8 +99,8 @@ function* leaseChosen(
 /**
  * Leases what is due: of the lowest rank that is due anywhere, in one topic, the jobs that are due
  * longest.
- * @param choice `limit`: at most so many. `topic`: default all. `retriesRunAlone`: whether of the
- * retries one is leased, which runs alone.
+ * @param choice `limit`: at most so many. `topic`: default all. `startedRunAlone`: whether of the
+ * started jobs one is leased, which runs alone.
  */
 export function* leaseDue(
   tables: JobTables,
@@ -108,8 +108,8 @@ export function* leaseDue(
   {
     limit,
     topic,
-    retriesRunAlone = false,
-  }: { limit: number; topic?: string | undefined; retriesRunAlone?: boolean },
+    startedRunAlone = false,
+  }: { limit: number; topic?: string | undefined; startedRunAlone?: boolean },
 ): Statements<LeasedJob[]> {
   const queues = yield* query(
     `${queuesSql(tables)}
@@ -122,7 +122,7 @@ export function* leaseDue(
   for (const queue of queues) {
     const rank = toNumber(queue["rank"]);
     const isCallback = rank === ranks.callback;
-    const runsAlone = retriesRunAlone && rank === ranks.retry;
+    const runsAlone = startedRunAlone && rank === ranks.started;
     const leased = yield* leaseChosen(tables, leaseMs, {
       // Another process may have opened the breaker since the read.
       where: `j.topic = :topic
@@ -160,8 +160,8 @@ export function leaseJob(
 }
 
 /**
- * Leases the job that tries a topic whose breaker is open: mostly the retry that is due first. One
- * at a time: until it is settled, or its lease expires, the breaker has no other.
+ * Leases the job that tries a topic whose breaker is open: mostly the started one that is due
+ * first. One at a time: until it is settled, or its lease expires, the breaker has no other.
  */
 export function* leaseProbe(tables: JobTables, leaseMs: number): Statements<LeasedJob | undefined> {
   const begun = yield* beginProbe(tables, leaseMs);
@@ -177,14 +177,13 @@ export function* leaseProbe(tables: JobTables, leaseMs: number): Statements<Leas
     if (job !== undefined) return { ...job, probe };
   }
   // All are being sent, or none is left: then the topic is not paused.
-  if (!(yield* hasJobsToTry(tables, topic)))
-    yield* closeBreaker(tables, topic, tables.dialect.lockRows);
+  if (!(yield* hasJobsToTry(tables, topic))) yield* closeBreaker(tables, topic, { waits: true });
   return undefined;
 }
 
 function getProbeOrder(probe: number): readonly number[] {
   const isNew = probe >= firstNewProbe && Number.isInteger(Math.log2(probe));
-  return isNew ? [ranks.new, ranks.bulk, ranks.retry] : [ranks.retry, ranks.new, ranks.bulk];
+  return isNew ? [ranks.new, ranks.bulk, ranks.started] : [ranks.started, ranks.new, ranks.bulk];
 }
 
 /** Lets all leases expire now: those of processes that have ended. */

@@ -49,7 +49,7 @@ export function* countWithoutWorker(tables: JobTables, topic?: string): Statemen
      FROM (
        SELECT rank, due FROM queues
        UNION ALL
-       SELECT ${ranks.retry}, due FROM ${breakers} WHERE due IS NOT NULL
+       SELECT ${ranks.started}, due FROM ${breakers} WHERE due IS NOT NULL
      ) AS pending`,
     { topic: topic ?? null },
   );

@@ -121,7 +121,7 @@ export function* countJobs(tables: JobTables, topic?: string): Statements<JobCou
          FROM topics
          CROSS JOIN ${jobs} j
          WHERE j.topic = topics.topic
-           AND j.rank = ${ranks.retry}
+           AND j.rank = ${ranks.started}
        ) AS attempt`,
     { topic: topic ?? null },
   );
@@ -142,9 +142,10 @@ export function* getNowMs(): Statements<number> {
 }
 
 /**
- * The latest time that the jobs show: when the last one was added, when one that is not due was
- * tried, or when an attempt ended at the latest whose job waits. 0 without jobs.
- * @param maxDelayMs the longest delay after an attempt; without it, delays show nothing.
+ * The latest time that the jobs show: of the last addition, of the last attempt at a job that is
+ * not due, or of the end of one, which was at most `maxDelayMs` before its job is due. 0 without
+ * jobs.
+ * @param maxDelayMs the longest delay after an attempt. Default: the ends of attempts do not count.
  */
 export function* getLatestMs(tables: JobTables, maxDelayMs?: number): Statements<number> {
   const { jobs } = tables;
@@ -161,7 +162,7 @@ export function* getLatestMs(tables: JobTables, maxDelayMs?: number): Statements
          FROM topics
          CROSS JOIN ${jobs} j
          WHERE j.topic = topics.topic
-           AND j.rank IN (${ranks.retry}, ${ranks.new})
+           AND j.rank IN (${ranks.started}, ${ranks.new})
            AND j.due > :now
        ) AS attempt,
        (
@@ -169,7 +170,7 @@ export function* getLatestMs(tables: JobTables, maxDelayMs?: number): Statements
          FROM topics
          CROSS JOIN ${jobs} j
          WHERE j.topic = topics.topic
-           AND j.rank = ${ranks.retry}
+           AND j.rank = ${ranks.started}
            AND j.due > :now
            AND j.lease IS NULL
        ) AS ended`,
@@ -208,7 +209,7 @@ export function* getLeaseDelayMs(tables: JobTables): Statements<number | undefin
      FROM topics
      CROSS JOIN ${tables.jobs} j
      WHERE j.topic = topics.topic
-       AND j.rank IN (${ranks.callback}, ${ranks.retry})
+       AND j.rank IN (${ranks.callback}, ${ranks.started})
        AND j.lease IS NOT NULL
        AND j.due > :now`,
     { topic: null },

@@ -41,7 +41,7 @@ export interface End {
 export interface SettledRow {
   /** Absent when the lease is no longer that of this attempt. */
   job?: Job | undefined;
-  /** How many jobs of the topic have failed. Without the row of the job that is not known. */
+  /** How many jobs of the topic have failed; 0 when the lease is no longer that of the attempt. */
   failures: number;
   /** What the breaker of the topic did when the failure was counted. */
   breaker?: "counts" | "opens" | "stays-open" | undefined;
@@ -61,12 +61,12 @@ export function* settleAttempt(
 ): Statements<SettledRow> {
   const { topicResult } = end;
   if (typeof topicResult !== "object") return yield* settleRow(tables, job, end);
-  yield* lockJob(tables, job);
+  yield* lockLease(tables, job);
   // A failure is counted before it is recorded, because the delay of the job depends on the
   // breaker: a probe does not wait for it, and when the breaker closes, the job is tried soon. Not
   // at once: jobs that make the service fail would open the breaker again.
   const breaker = yield* recordFailure(tables, job, topicResult);
-  const waitsForProbe = breaker !== "counts" && end.rank === ranks.retry;
+  const waitsForProbe = breaker !== "counts" && end.rank === ranks.started;
   const row = yield* settleRow(
     tables,
     job,
@@ -90,13 +90,13 @@ export function* settleTopic(
   // Mostly no job of the topic has failed.
   const hasNoFailures = row.job !== undefined && row.failures === 0 && !isProbe;
   if (topicResult !== "works" || hasNoFailures) return row.breaker;
-  // A probe that worked waits for the lock: nobody else may close the breaker for minutes.
-  const { lockRows, lockFreeRows } = tables.dialect;
-  const wasOpen = yield* closeBreaker(tables, job.topic, isProbe ? lockRows : lockFreeRows);
+  // A probe that worked waits: nobody else may close the breaker for minutes.
+  const wasOpen = yield* closeBreaker(tables, job.topic, { waits: isProbe });
   return wasOpen ? "closes" : undefined;
 }
 
-const lockJob = ({ jobs, dialect }: JobTables, { id, lease }: LeasedJob) =>
+/** Locks a job while this attempt has its lease. */
+const lockLease = ({ jobs, dialect }: JobTables, { id, lease }: LeasedJob) =>
   query(
     `SELECT id
      FROM ${jobs}
@@ -110,7 +110,8 @@ const lockJob = ({ jobs, dialect }: JobTables, { id, lease }: LeasedJob) =>
 const clearOwnAttempt =
   "firstattempt = CASE WHEN firstlease = lease THEN NULL ELSE firstattempt END,";
 
-const changes: Readonly<Record<Effect, string>> = {
+/** What a settled job stores of the effect of its attempts. */
+const effectSql: Readonly<Record<Effect, string>> = {
   "ruled-out": clearOwnAttempt,
   uncertain: "uncertain = :now,",
   unchanged: "",
@@ -135,7 +136,7 @@ export function* settleRow(
   const [row] = yield* query(
     `UPDATE ${tables.jobs}
      SET state = :state,
-       ${changes[end.effect]}
+       ${effectSql[end.effect]}
        rank = :rank::integer,
        due = :now + :delayMs::bigint,
        lease = NULL,
@@ -168,7 +169,7 @@ export function* settleRow(
 
 /**
  * Returns a job unsent: the attempt did not begin. It is due after `delayMs`. By default it has the
- * rank of its lease, which for an attempt is that of a retry: the rank before is not stored.
+ * rank of its lease, which for an attempt is `started`: the rank before is not stored.
  * `lastattempt` stays the time of this lease, so that a breaker that opens tries others first.
  */
 export const giveBack = (
@@ -186,14 +187,14 @@ function* endLease(
   job: LeasedJob,
   next: { delayMs: number; rank: number | null },
 ): Statements<void> {
-  const begun = job.rank === ranks.callback ? 0 : 1;
+  const countedAttempts = job.rank === ranks.callback ? 0 : 1;
   yield* execute(
     `UPDATE ${tables.jobs}
      SET lease = NULL,
        ${clearOwnAttempt}
        rank = :rank::integer,
        due = :now + :delayMs::bigint,
-       attempts = attempts - ${begun}
+       attempts = attempts - ${countedAttempts}
      WHERE id = :id::bigint
        AND lease = :lease`,
     { id: job.id, lease: job.lease, ...next },

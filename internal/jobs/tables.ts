@@ -14,9 +14,9 @@ import {
 
 /**
  * What is due next for a job, in this order; undefined when nothing is. The lease of an attempt
- * makes a job a retry; how the attempt ends may say something else.
+ * makes a job a started one; how the attempt ends may say something else.
  */
-export const ranks = { callback: 0, retry: 1, new: 2, bulk: 3 } as const;
+export const ranks = { callback: 0, started: 1, new: 2, bulk: 3 } as const;
 
 export interface Job {
   id: number;
@@ -169,7 +169,7 @@ export const formatTables = ({
   key text NOT NULL,
   suffix text NOT NULL DEFAULT '',
   state text NOT NULL,
-  rank integer, -- what is due next: a callback, a retry, a new job, bulk; NULL: nothing
+  rank integer, -- what is due next: a callback, a started job, a new one, bulk; NULL: nothing
   due bigint NOT NULL, -- when it is due, or when its lease expires
   lease text, -- the attempt that runs, or whose process ended
   firstattempt bigint, -- the first attempt that may have had an effect

@@ -31,7 +31,7 @@ interface WorkerContext<Leased extends LeasedJob> {
  * How many jobs run at once, how many begin in a second, and how often to look for those that
  * others added.
  */
-export interface WorkOptions {
+export interface WorkerOptions {
   concurrency: number;
   maxPerSecond: number;
   pollMs: number;
@@ -100,7 +100,7 @@ export interface WorkerState {
 }
 
 /** The options of a worker, and when it ends: never, if these are infinite. */
-export type WorkRules = WorkOptions & Required<Omit<WorkLimits, "getLeaseDelay">>;
+export type WorkRules = WorkerOptions & Required<Omit<WorkLimits, "getLeaseDelay">>;
 
 /**
  * What a worker does next: it looks for some jobs, waits for a time or until it is woken, or begins
@@ -162,7 +162,7 @@ export interface Worker {
  */
 export function startWorker<Leased extends LeasedJob>(
   context: WorkerContext<Leased>,
-  options: WorkOptions,
+  options: WorkerOptions,
   limits: WorkLimits = {},
 ): Worker {
   const { clock } = context;

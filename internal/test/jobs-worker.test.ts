@@ -12,9 +12,9 @@ import { dialects, formatTables, type LeasedJob, nameTables, ranks } from "../jo
 import {
   planNext,
   startWorker,
+  type WorkerOptions,
   type WorkerState,
   type WorkLimits,
-  type WorkOptions,
   type WorkRules,
 } from "../jobs/worker.ts";
 import { openSqlite } from "../sqlite/database-node.ts";
@@ -23,7 +23,7 @@ import { settleJob } from "./settle-job.ts";
 const tables = nameTables("work", dialects.sqlite);
 const leaseMs = 40_000;
 const done: End = { state: "done", effect: "unchanged", topicResult: "works" };
-const retried: End = { state: "waiting", effect: "uncertain", rank: ranks.retry };
+const retried: End = { state: "waiting", effect: "uncertain", rank: ranks.started };
 const backoff = { initialDelayMs: 1_000, maxDelayMs: 900_000 };
 const failing = (job: LeasedJob): End => ({
   ...retried,
@@ -73,7 +73,7 @@ function openWork(
     giveBack: async (job: LeasedJob) => database.runEach(giveBack(tables, job)),
     onUnavailable: (error: unknown) => errors.push(error),
   };
-  const start = (options: Partial<WorkOptions> = {}, limits?: WorkLimits, more = {}) =>
+  const start = (options: Partial<WorkerOptions> = {}, limits?: WorkLimits, more = {}) =>
     startWorker(
       { ...context, ...more },
       { concurrency: 8, maxPerSecond: Number.POSITIVE_INFINITY, pollMs: 1_000, ...options },
@@ -245,7 +245,7 @@ describe("startWorker", () => {
       return done;
     });
     const lease = async (limit: number) =>
-      work.database.runEach(leaseDue(tables, leaseMs, { limit, retriesRunAlone: true }));
+      work.database.runEach(leaseDue(tables, leaseMs, { limit, startedRunAlone: true }));
     work.add("alone");
     await lease(1); // by a process that ends
     await work.clock.pass(leaseMs - 1_000);

@@ -98,7 +98,7 @@ export const databases = [
   ["PostgreSQL", isPostgresThere, onPostgres],
 ] as const;
 
-export const retried: End = { state: "waiting", effect: "uncertain", rank: ranks.retry };
+export const retried: End = { state: "waiting", effect: "uncertain", rank: ranks.started };
 export const ended = (state: string): End => ({ state, effect: "unchanged" });
 export const done: End = {
   ...ended("done"),

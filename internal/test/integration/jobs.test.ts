@@ -101,7 +101,7 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
         endedAtMs: undefined,
       });
       await add("started", { firstAttemptAtMs: clock.nowMs - 5 });
-      expect(await find("started")).toMatchObject({ suffix: "", rank: ranks.retry });
+      expect(await find("started")).toMatchObject({ suffix: "", rank: ranks.started });
       expect(await find("nobody")).toBeUndefined();
     });
 
@@ -119,7 +119,10 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
         firstAttemptAtMs: undefined,
       });
       expect(await find(2)).toMatchObject({ body: '{"n":2}' });
-      expect(await find(4)).toMatchObject({ rank: ranks.retry, firstAttemptAtMs: clock.nowMs - 5 });
+      expect(await find(4)).toMatchObject({
+        rank: ranks.started,
+        firstAttemptAtMs: clock.nowMs - 5,
+      });
       expect(await run(() => addJobs(tables, []))).toBe(0);
       expect(await run(() => addJobs(tables, list))).toBe(0);
     });
@@ -268,7 +271,7 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
       await run(() => retryJob(tables, second.id, 60_000));
       expect(await find(1)).toMatchObject({
         state: "waiting",
-        rank: ranks.retry,
+        rank: ranks.started,
         body: "{}",
         key: "key_1",
         firstAttemptAtMs: firstMs,

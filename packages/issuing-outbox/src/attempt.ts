@@ -81,7 +81,8 @@ async function attempt(
   if (job.rank === ranks.callback) return repeatCallback(context, job, transact);
   // The process may have been stopped for hours since the lease.
   const isExpired = getAgeMs(job, client.clock) >= job.leaseMs;
-  if (isExpired || job.body === undefined) return returnUnsent(context, job, isExpired);
+  if (isExpired) return returnUnsent(context, job);
+  if (job.body === undefined) return returnWithoutForm(context, job);
   const sent = await send(context, job, signal);
   if (sent.failure !== undefined && isOptionWrong(sent.failure.thrown)) lifecycle.enter("halted");
   const end = judge(sent, { job, isVisitor }, random);
@@ -109,20 +110,19 @@ function repeatCallback(
   });
 }
 
+/** Returns an entry unsent. It is due again soon. */
+async function returnUnsent({ database, tables }: OutboxContext, job: OwnLease): Promise<Recorded> {
+  await database.runEach(() => giveBack(tables, job, { delayMs: givenBackMs }));
+  return {};
+}
+
 /**
- * Returns an entry whose lease has expired, or that was leased without a form. If the form is there
- * now, another transaction was replacing it, and the entry is due again soon. Otherwise it was never
- * stored: nothing is due until `add` stores it, and that is reported.
+ * Returns an entry that was leased without a form. If the form is there now, another transaction
+ * was replacing it. Otherwise it was never stored: nothing is due until `add` stores it.
  */
-async function returnUnsent(
-  { database, tables, report, logFailure }: OutboxContext,
-  job: OwnLease,
-  isExpired: boolean,
-): Promise<Recorded> {
-  if (isExpired || (await database.runEach(() => hasBody(tables, job.id)))) {
-    await database.runEach(() => giveBack(tables, job, { delayMs: givenBackMs }));
-    return {};
-  }
+async function returnWithoutForm(context: OutboxContext, job: OwnLease): Promise<Recorded> {
+  const { database, tables, report, logFailure } = context;
+  if (await database.runEach(() => hasBody(tables, job.id))) return returnUnsent(context, job);
   await database.runEach(() => parkJob(tables, job));
   const error = createTypeError("The form was not stored with its entry.");
   const facts = { entry: toRef(job), code: "no-form", attempts: job.attempts - 1, error };

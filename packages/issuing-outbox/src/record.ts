@@ -64,8 +64,8 @@ export async function recordEnd(context: OutboxContext, ended: EndedAttempt): Pr
 }
 
 /**
- * Records an end whose callback is called later, after a time that doubles with each repetition: it
- * is as long as that since the entry ended.
+ * Records an end whose callback is called later. It waits as long as has passed since the entry
+ * ended, so the delay doubles with each repetition.
  */
 async function postponeCallback(
   context: OutboxContext,

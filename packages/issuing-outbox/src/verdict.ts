@@ -130,7 +130,7 @@ function judgeDeadline(_failure: CallFailure, { isVisitor }: AttemptFacts): Mean
   return isVisitor ? "silent" : "fails";
 }
 
-/** When the first attempt began of those in a row, until this one, that ended as conflicts. */
+/** When the conflicts in a row began, with the first attempt of them. */
 function getFirstConflictAtMs({ leasedAtMs, error }: AttemptFacts["job"]): number {
   return (error as StoredError | undefined)?.firstConflictAtMs ?? leasedAtMs;
 }
@@ -198,7 +198,7 @@ function toWaiting(
     : entryError;
   return {
     state: "waiting",
-    rank: ranks.retry,
+    rank: ranks.started,
     delayMs: Math.max(backoffMs, requestedMs),
     error,
     effect: isConflict ? "unchanged" : effects[failure.outcome],

@@ -7,7 +7,7 @@ CREATE TABLE IF NOT EXISTS issuing_outbox_entries (
   key text NOT NULL,
   suffix text NOT NULL DEFAULT '',
   state text NOT NULL,
-  rank integer, -- what is due next: a callback, a retry, a new job, bulk; NULL: nothing
+  rank integer, -- what is due next: a callback, a started job, a new one, bulk; NULL: nothing
   due bigint NOT NULL, -- when it is due, or when its lease expires
   lease text, -- the attempt that runs, or whose process ended
   firstattempt bigint, -- the first attempt that may have had an effect

@@ -141,11 +141,11 @@ export function startEventWorker(
   }
 
   /**
-   * A retry runs alone, because its process ended while it ran. Another event is new again, and
-   * goes behind those that wait.
+   * A started event runs alone, because its process ended while it ran. Another event is new again,
+   * and goes behind those that wait.
    */
   const returnUnhandled = (job: LeasedJob) =>
-    database.runEach(giveBack(tables, job, { rank: job.runsAlone ? ranks.retry : ranks.new }));
+    database.runEach(giveBack(tables, job, { rank: job.runsAlone ? ranks.started : ranks.new }));
 
   /** No attempt can read the event. A new delivery of it replaces the dead letter. */
   function recordDamaged(job: LeasedJob, attempt: number): void {
@@ -163,8 +163,8 @@ export function startEventWorker(
   ): void {
     const isLast = job.attempts >= maxAttempts;
     const retryInMs = getBackoffMs(job.attempts, backoff, random);
-    // The rank is not that of a retry, which would go before new events: these must not wait for
-    // one that fails.
+    // Not as a started one, which would go before new events: these must not wait for one that
+    // fails.
     const next: End = isLast
       ? dead
       : { state: "waiting", effect: "uncertain", rank: ranks.new, delayMs: retryInMs };
@@ -178,10 +178,10 @@ export function startEventWorker(
     {
       clock,
       onUnavailable,
-      // A retry is an event whose process ended while it ran: perhaps because of this event.
+      // The process of a started event ended while it ran: perhaps because of this event.
       lease: async (limit) =>
         database.runEach(
-          leaseDue(tables, leaseMs, { limit, topic: source, retriesRunAlone: true }),
+          leaseDue(tables, leaseMs, { limit, topic: source, startedRunAlone: true }),
         ),
       getDelay: async () => database.runEach(getDelayMs(tables, source)),
       correctTimes: async () => database.followFile(),
