@@ -130,7 +130,8 @@ async function createEventRows(event: Event): Promise<{ name: string; rows: stri
   const rows: string[][] = [];
   let { name } = event;
   const all = Object.keys(states) as State[];
-  for (const state of event.firstAttemptMsAgo === undefined ? all : all.slice(2)) {
+  const possible: State[] = event.firstAttemptMsAgo === undefined ? all : ["firstAttemptAt"];
+  for (const state of possible) {
     const { code, cells } = await run(event, state);
     if (code !== undefined) name = `${event.name}: \`${code}\``;
     const same = rows.find((row) => row.slice(1).join() === cells.join());

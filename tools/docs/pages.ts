@@ -6,6 +6,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import openapi from "@loyalty-cards/openapi/openapi.json" with { type: "json" };
+import ts from "typescript";
 import { exitCodeDescriptions } from "../../packages/cli/src/command-error.ts";
 import { retryableStatuses } from "../../packages/issuing-client/src/retry.ts";
 import manifest from "../../packages/webhook-verify/package.json" with { type: "json" };
@@ -17,11 +18,8 @@ import { renderCopy, renderFirstCommand, renderInstall, renderProject } from "./
 import { listPages, readFromRoot, updateSnippets } from "./snippets.ts";
 
 const toTable = (head: readonly string[], rows: readonly (readonly string[])[]) => {
-  const lines = [head, ...rows].map((cells) =>
-    `| ${cells.join(" | ")} |`.replaceAll("|  |", "| |"),
-  );
-  lines.splice(1, 0, `|${"---|".repeat(head.length)}`);
-  return `\n${lines.join("\n")}\n\n`;
+  const [first, ...others] = [head, ...rows].map((cells) => `| ${cells.join(" | ")} |`);
+  return `\n${[first, `|${"---|".repeat(head.length)}`, ...others].join("\n")}\n\n`;
 };
 
 interface Schema {
@@ -55,10 +53,8 @@ function eventRows(): string[][] {
 
 /** The adapters of webhook-verify: what each says after "Receives deliveries in". */
 function adapterRows(): string[][] {
-  const entries = Object.entries(readEntries(manifest.exports)).filter(
-    ([name]) => name !== "index",
-  );
-  return entries.map(([name, source]) => {
+  const { index: _, ...adapters } = readEntries(manifest.exports);
+  return Object.entries(adapters).map(([name, source]) => {
     const file = `packages/webhook-verify/${source}`;
     const [firstComment = ""] = readFromRoot(file).split("*/");
     const sentence = firstComment.replaceAll(/[\s/*]+/g, " ").trim();
@@ -71,14 +67,17 @@ function adapterRows(): string[][] {
 
 /** The operations: the method of the client with its parameters, and the summary. */
 function operationRows(): string[][] {
-  const client = readFromRoot("packages/issuing-client/src/client.ts");
+  const file = "packages/issuing-client/src/client.ts";
+  const client = ts.createSourceFile(file, readFromRoot(file), ts.ScriptTarget.Latest);
+  const interfaces = client.statements.filter(ts.isInterfaceDeclaration);
+  const methods = interfaces.flatMap(({ members }) => members.filter(ts.isMethodSignature));
   const operations = Object.values(openapi.paths).flatMap((path) => Object.values(path));
   return operations.map(({ operationId, summary }) => {
-    const method = new RegExp(`^ {2}${operationId}\\b[^(]*\\(([^;]*)\\): Promise`, "m").exec(
-      client,
+    const method = methods.find(({ name }) => name.getText(client) === operationId);
+    const names = method?.parameters.map(
+      ({ name, questionToken }) => name.getText(client) + (questionToken ? "?" : ""),
     );
-    const names = method?.[1]?.match(/(?<!\{ )\b\w+\??(?=: )/g) ?? [];
-    return [`\`${operationId}(${names.join(", ")})\``, summary];
+    return [`\`${operationId}(${names?.join(", ")})\``, summary];
   });
 }
 
@@ -107,15 +106,15 @@ const marked = /(<!-- generated: ([\w-]+)(.*) -->\n?)[\s\S]*?(<!-- \/generated -
  * @throws for an unknown part.
  */
 export async function updatePage(page: string, text: string): Promise<string> {
-  const made = new Map<string, string>();
+  const rendered = new Map<string, string>(); // before `replace`, which does not wait
   for (const [, start = "", name = "", words = ""] of text.matchAll(marked)) {
-    const make = parts[name];
-    if (make === undefined) throw new Error(`tools/docs/pages.ts has no part "${name}".`);
-    made.set(start, await make(page, words.trim().split(" ")));
+    const render = parts[name];
+    if (render === undefined) throw new Error(`tools/docs/pages.ts has no part "${name}".`);
+    rendered.set(start, await render(page, words.trim().split(" ")));
   }
   return updateSnippets(text).replace(
     marked,
-    (_whole, start: string, _name, _words, end: string) => start + made.get(start) + end,
+    (_whole, start: string, _name, _words, end: string) => start + rendered.get(start) + end,
   );
 }
 

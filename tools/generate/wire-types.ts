@@ -14,10 +14,12 @@ export interface Schema {
   format?: string;
   description?: string;
   required?: string[];
-  properties?: Record<string, Schema>;
+  properties?: Schemas;
   items?: Schema;
   "x-spec"?: string;
 }
+
+type Schemas = Record<string, Schema>;
 
 /**
  * `BalanceChangedEvent` of the document, or a reference to it, is `BalanceChanged` in TypeScript.
@@ -25,21 +27,22 @@ export interface Schema {
 export const toName = (schema: string) => toSchemaName(schema).replace(/Event$/, "");
 
 export async function wireTypes(document: Json): Promise<string> {
-  const schemas = recordIn(recordIn(document, "components"), "schemas");
-  const complete = withTargetTexts(document, schemas) as Record<string, Schema>;
-  const loose = Object.entries(loosenEventData(complete));
-  const cited = loose.map(([name, schema]) => [name, withLinks(schema)]);
+  const loose = loosenEventData(describeReferences(document));
+  const schemas = mapSchemas(loose, (schema) => addLinks(schema));
   const nodes = await toTypeNodes(
-    { openapi: "3.1.0", components: { schemas: Object.fromEntries(cited) } },
+    { openapi: "3.1.0", components: { schemas } },
     { transformProperty: allowUndefined },
   );
   const types = formatTypes(listDeclarations(nodes));
-  return (
-    toBanner("openapi.yaml") + types.replaceAll(/components\["schemas"\]\["(\w+)"\]/g, toReference)
-  );
+  // openapi-typescript refers to the members of its one interface.
+  const reference = /components\["schemas"\]\["(\w+)"\]/g;
+  return toBanner("openapi.yaml") + types.replaceAll(reference, (_, name: string) => toName(name));
 }
 
-const toReference = (_whole: string, name: string) => toName(name);
+function mapSchemas(schemas: Schemas, map: (schema: Schema, name: string) => Schema): Schemas {
+  const entries = Object.entries(schemas).map(([name, schema]) => [name, map(schema, name)]);
+  return Object.fromEntries(entries);
+}
 
 /** Optional members can also be `undefined`, as forms and databases have them. */
 function allowUndefined(property: ts.PropertySignature): ts.PropertySignature {
@@ -54,6 +57,7 @@ function listDeclarations(nodes: readonly ts.Node[]): ts.Node[] {
   const components = nodes
     .filter(ts.isInterfaceDeclaration)
     .find(({ name }) => name.text === "components");
+  // Its first member is `schemas`.
   const schemas = components?.members.filter(ts.isPropertySignature)[0]?.type as ts.TypeLiteralNode;
   return schemas.members.filter(ts.isPropertySignature).map((member) => {
     const declaration = toDeclaration(toName((member.name as ts.Identifier).text), member.type);
@@ -69,66 +73,61 @@ function toDeclaration(name: string, type = UNKNOWN as ts.TypeNode): ts.Node {
     : factory.createTypeAliasDeclaration(exported, name, undefined, type);
 }
 
-/** Each reference with the description and the clause of its target. */
-const withTargetTexts = (document: Json, schemas: Json): unknown =>
-  JSON.parse(JSON.stringify(schemas), (_name, node) => {
+/** The schemas, in which each reference has the description and the clause of its target. */
+function describeReferences(document: Json): Schemas {
+  const schemas = recordIn(recordIn(document, "components"), "schemas");
+  return JSON.parse(JSON.stringify(schemas), (_name, node) => {
     if (!isRecord(node) || node["$ref"] === undefined) return node;
     const { description, "x-spec": clause } = resolved(document, node);
     return { description, "x-spec": clause, ...node };
   });
+}
 
-/** The schemas with loose event data: the member `data`, or the schema to which it refers. */
-function loosenEventData(schemas: Record<string, Schema>): Record<string, Schema> {
+/** Loosens the data of events: the member `data`, or the schema to which it refers. */
+function loosenEventData(schemas: Schemas): Schemas {
   const references = Object.values(schemas).map(({ properties }) => properties?.["data"]?.$ref);
-  const entries = Object.entries(schemas).map(([name, schema]) => {
-    if (references.includes(`#/components/schemas/${name}`)) return [name, loosen(schema)];
+  return mapSchemas(schemas, (schema, name) => {
+    if (references.includes(`#/components/schemas/${name}`)) return loosen(schema);
     const { data, ...others } = schema.properties ?? {};
-    if (data === undefined) return [name, schema];
-    return [name, { ...schema, properties: { ...others, data: loosen(data) } }];
+    if (data === undefined) return schema;
+    return { ...schema, properties: { ...others, data: loosen(data) } };
   });
-  return Object.fromEntries(entries);
 }
 
 /**
- * What a handler does not need has no type: the service may omit or change it, and its event is not
- * withheld for that.
+ * Removes the types of what is not required, because a handler does not need it: the service may
+ * omit or change it, and its event is not withheld for that. An object stays one, or is null, and
+ * none of its members is required.
  */
 function loosen(schema: Schema): Schema {
   const { properties, required = [] } = schema;
   if (properties === undefined) return schema;
-  const members = Object.entries(properties).map(([name, member]) => {
-    if (required.includes(name)) return [name, member];
+  const members = mapSchemas(properties, (member, name) => {
+    if (required.includes(name)) return member;
     const { description, "x-spec": clause } = member;
-    const texts = { description, "x-spec": clause };
-    if (member.properties === undefined) return [name, texts];
-    return [name, { ...loosen({ ...member, required: [] }), type: ["object", "null"] }];
+    if (member.properties === undefined) return { description, "x-spec": clause } as Schema;
+    return { ...loosen({ ...member, required: [] }), type: ["object", "null"] };
   });
-  return { ...schema, properties: Object.fromEntries(members) };
+  return { ...schema, properties: members };
 }
 
-/**
- * The schema with descriptions that end with links to their clauses, such as `6.2, 6.3.4`, on the
- * page of the specification.
- * @param outer the clause of the schema around it.
- */
-function withLinks(schema: Schema, outer = ""): Schema {
+/** Adds to each description links to its clauses; `outer` are those of the schema around it. */
+function addLinks(schema: Schema, outer = ""): Schema {
   const { format: _, ...linked } = schema; // a comment would begin with the format
-  const { description, properties, items, "x-spec": clause = outer } = linked;
-  if (description !== undefined && clause !== "") {
-    const text = description.replaceAll(/\s+/g, " ");
-    linked.description = text.replace(/\.?$/, ` (${formatLinks(clause)}).`);
+  const { description, properties, items, "x-spec": clauses = outer } = linked;
+  if (description !== undefined && clauses !== "") {
+    const sentences = description.replaceAll(/\s+/g, " ").replace(/\.$/, "");
+    linked.description = `${sentences} (${formatLinks(clauses)}).`;
   }
-  if (items !== undefined) linked.items = withLinks(items, clause);
-  if (properties === undefined) return linked;
-  const members = Object.entries(properties).map(([name, member]) => [
-    name,
-    withLinks(member, clause),
-  ]);
-  return { ...linked, properties: Object.fromEntries(members) };
+  if (items !== undefined) linked.items = addLinks(items, clauses);
+  if (properties !== undefined)
+    linked.properties = mapSchemas(properties, (member) => addLinks(member, clauses));
+  return linked;
 }
 
-const formatLinks = (clause: string) =>
-  `spec ${clause}`.replace(/(?:spec )?(\d[\d.]*)/g, (label, number: string) => {
-    const anchor = `spec-${number.replaceAll(".", "-")}`;
-    return `[${label}](https://loyalty-cards.github.io/loyalty-cards/specification#${anchor})`;
-  });
+/** `[spec 6.2](…#spec-6-2), [6.3.4](…#spec-6-3-4)` */
+function formatLinks(clauses: string): string {
+  const page = "https://loyalty-cards.github.io/loyalty-cards/specification";
+  const toLink = (clause: string) => `[${clause}](${page}#spec-${clause.replaceAll(".", "-")})`;
+  return clauses.split(", ").map(toLink).join(", ").replace("[", "[spec ");
+}
