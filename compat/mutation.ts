@@ -18,6 +18,7 @@ for (const name of names) {
     mutate: part.mutate,
     ignorePatterns: ["dist", "docs", "benchmarks", "sbom"],
     concurrency: 2,
+    timeoutMS: 20_000, // for a busy machine: what ends late counts as found
     reporters: ["clear-text", "progress-append-only"],
     clearTextReporter: { allowColor: false, reportTests: false },
     thresholds: { high: 95, low: 95, break: 95 },
