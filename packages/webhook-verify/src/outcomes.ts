@@ -13,8 +13,10 @@ import {
 import {
   describeRejection,
   isMisconfiguration,
+  type Misconfiguration,
   type MisconfigurationReason,
   type Refusal,
+  type Rejection,
   type RejectionReason,
   reasons,
 } from "./reasons.ts";
@@ -167,7 +169,7 @@ export function createReporter(settings: ReporterSettings) {
      * Logs each `invalid-payload`. Logs the other reasons only without `onOutcome`: otherwise
      * nothing would report a wrong secret.
      */
-    logRejection({ reason, detail, skewSeconds }: Refusal<RejectionReason>): void {
+    logRejection({ reason, detail, skewSeconds }: Rejection): void {
       if (reason === "invalid-payload") {
         const line = `a delivery has a valid signature, but is not an event: ${detail}. Responded 400; the service delivers again.`;
         write(line, { page: reason });
@@ -176,7 +178,7 @@ export function createReporter(settings: ReporterSettings) {
         write(line, { page: reason, limitBy: reason });
       }
     },
-    logMisconfiguration(refusal: Refusal<MisconfigurationReason>): void {
+    logMisconfiguration(refusal: Misconfiguration): void {
       const { reason } = refusal;
       write(describeMisconfiguration(refusal, fix), { page: reason, limitBy: reason });
     },
@@ -215,18 +217,16 @@ export function createReporter(settings: ReporterSettings) {
   };
 }
 
-function describeMisconfiguration(
-  { reason, detail = "" }: Refusal<MisconfigurationReason>,
-  fix: string,
-): string {
+function describeMisconfiguration({ reason, detail = "" }: Misconfiguration, fix: string): string {
   const { text } = reasons[reason];
   if (reason === "no-secret") return `${detail} ${text}`;
   return reason === "already-consumed" ? `${text} ${fix}`.trim() : text;
 }
 
 /** How a delivery ended that was refused. */
-export function toRefusalOutcome({ reason, skewSeconds }: Refusal): RefusalOutcome {
-  if (isMisconfiguration(reason)) return { outcome: "misconfigured", reason };
+export function toRefusalOutcome(refusal: Refusal): RefusalOutcome {
+  if (isMisconfiguration(refusal)) return { outcome: "misconfigured", reason: refusal.reason };
+  const { reason, skewSeconds } = refusal;
   const rejected = { outcome: "rejected", reason } as const;
   return skewSeconds === undefined ? rejected : { ...rejected, skewSeconds };
 }

@@ -30,11 +30,19 @@ export type MisconfigurationReason =
   | "secret-timeout";
 
 /** Why a step does not accept a delivery, with what a log line adds. */
-export interface Refusal<Reason = RejectionReason | MisconfigurationReason> {
+export type Refusal = Rejection | Misconfiguration;
+
+export interface Rejection<Reason = RejectionReason> {
   reason: Reason;
   /** For `stale` and `future`: the current time minus the signature's, in seconds. */
   skewSeconds?: number;
-  /** What is wrong, without text of the body: of an `invalid-payload`, or with `no-secret`. */
+  /** For `invalid-payload`: what is wrong, without text of the body. */
+  detail?: string;
+}
+
+export interface Misconfiguration {
+  reason: MisconfigurationReason;
+  /** For `no-secret`: how the `secret` function failed. */
   detail?: string;
 }
 
@@ -126,8 +134,8 @@ export const reasons: Readonly<Record<Refusal["reason"], Explanation>> = {
   ...misconfigurations,
 };
 
-export const isMisconfiguration = (reason: Refusal["reason"]): reason is MisconfigurationReason =>
-  reason in misconfigurations;
+export const isMisconfiguration = (refusal: Refusal): refusal is Misconfiguration =>
+  refusal.reason in misconfigurations;
 
 /**
  * What to check, for error messages and log lines. Contains nothing of the delivery except the age

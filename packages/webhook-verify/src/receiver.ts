@@ -221,10 +221,9 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
   }
 
   function refuse(refusal: Refusal): ReportedResponse {
-    const { reason } = refusal;
-    if (isMisconfiguration(reason)) reporter.logMisconfiguration({ ...refusal, reason });
-    else reporter.logRejection({ ...refusal, reason });
-    return { response: reasons[reason].response, end: toRefusalOutcome(refusal) };
+    if (isMisconfiguration(refusal)) reporter.logMisconfiguration(refusal);
+    else reporter.logRejection(refusal);
+    return { response: reasons[refusal.reason].response, end: toRefusalOutcome(refusal) };
   }
 
   /** Handles an error that nothing should throw. */
@@ -241,8 +240,8 @@ export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptio
       void value.response.afterResponse?.();
       return;
     }
-    const { reason } = failure; // such as why the secret was late
-    if (isMisconfiguration(reason)) reporter.logMisconfiguration({ ...failure, reason });
+    // Such as why the secret was late.
+    if (isMisconfiguration(failure)) reporter.logMisconfiguration(failure);
   }
 
   return { receive, reporter, handlesEvents };

@@ -6,7 +6,7 @@
 import { getBuiltinModule } from "@loyalty-cards/internal/builtin-module";
 import type { Result } from "@loyalty-cards/internal/result";
 import { toBytes } from "./body.ts";
-import type { Refusal, VerificationErrorReason } from "./reasons.ts";
+import type { Rejection, VerificationErrorReason } from "./reasons.ts";
 
 /** A well-formed header within the tolerance. */
 interface FreshHeader {
@@ -23,7 +23,7 @@ export function checkHeader(
   signature: unknown,
   nowMs: number,
   toleranceSeconds: number,
-): Result<FreshHeader, Refusal<VerificationErrorReason>> {
+): Result<FreshHeader, Rejection<VerificationErrorReason>> {
   const line: unknown = Array.isArray(signature) && signature.length < 2 ? signature[0] : signature;
   if (line === undefined || line === null || line === "")
     return { failure: { reason: "missing-signature" } };

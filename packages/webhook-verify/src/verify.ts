@@ -6,7 +6,12 @@ import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/kno
 import type { Result } from "@loyalty-cards/internal/result";
 import { type RawBody, toBody } from "./body.ts";
 import { parseEvent, type WebhookEvent } from "./event.ts";
-import { type Refusal, type VerificationErrorReason, WebhookVerificationError } from "./reasons.ts";
+import {
+  type Refusal,
+  type Rejection,
+  type VerificationErrorReason,
+  WebhookVerificationError,
+} from "./reasons.ts";
 import type { SecretSource } from "./secret-source.ts";
 import { type Secret, toSigningKeys } from "./secrets.ts";
 import {
@@ -124,7 +129,7 @@ function parseInput(
   return { unverified: { header, body, nowMs }, keys };
 }
 
-type Verification<Value> = Result<Value, Refusal<VerificationErrorReason>>;
+type Verification<Value> = Result<Value, Rejection<VerificationErrorReason>>;
 
 function getOrThrow<Value>({ value, failure }: Verification<Value>): Value {
   if (failure !== undefined) throw new WebhookVerificationError(failure.reason, failure);
