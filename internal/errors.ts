@@ -3,6 +3,9 @@
 /** Marks the errors of the client, including those of another installed copy of it. */
 export const issuingErrorBrand = Symbol.for("@loyalty-cards/issuing-client/error");
 
+/** Marks the errors of the verifier in the same way. */
+export const webhookErrorBrand = Symbol.for("@loyalty-cards/webhook-verify/error");
+
 /** Whether a value is an `IssuingError`, also of another installed copy of the client. */
 export const hasIssuingErrorBrand = <IssuingError>(value: unknown): value is IssuingError =>
   typeof value === "object" &&
@@ -30,15 +33,8 @@ export const formatErrorLink = (section: string): string => linkStart + section;
 export const removeErrorLink = (message: string): string => message.split(linkStart)[0] as string;
 
 const safeMessage = Symbol.for("@loyalty-cards/safe-message");
-/**
- * The brands of our errors whose messages contain no secret and no personal data. Another installed
- * copy of a package uses the same brands.
- */
-const safeBrands = [
-  safeMessage,
-  issuingErrorBrand,
-  Symbol.for("@loyalty-cards/webhook-verify/error"),
-];
+/** The brands of our errors whose messages contain no secret and no personal data. */
+const safeBrands = [safeMessage, issuingErrorBrand, webhookErrorBrand];
 
 /** Whether the message of an error contains no secret and no personal data. */
 export const hasSafeMessage = (error: Error): boolean =>

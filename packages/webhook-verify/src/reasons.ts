@@ -2,7 +2,7 @@
  * Why a delivery is not accepted: each reason with its response and with what to check, and the
  * error of a verification.
  */
-import { formatErrorLink } from "@loyalty-cards/internal/errors";
+import { formatErrorLink, webhookErrorBrand } from "@loyalty-cards/internal/errors";
 
 /** Why a delivery does not verify: the `reason` of {@link WebhookVerificationError}. */
 export type VerificationErrorReason =
@@ -146,12 +146,6 @@ export function describeRejection(reason: RejectionReason, skewSeconds = Number.
 }
 
 /**
- * Recognizes the error also in a program with two copies of this package, where `instanceof` does
- * not.
- */
-const brand = Symbol.for("@loyalty-cards/webhook-verify/error");
-
-/**
  * Thrown when a delivery does not verify. Respond 401 ([spec
  * 5.8](https://loyalty-cards.github.io/loyalty-cards/specification#spec-5-8)), or 400 for
  * `invalid-payload`, without the `reason`, which is for your log.
@@ -177,7 +171,8 @@ export class WebhookVerificationError extends Error {
   }
 }
 
-Object.defineProperty(WebhookVerificationError.prototype, brand, { value: true });
+// In a program with two copies of this package, `instanceof` does not recognize the error.
+Object.defineProperty(WebhookVerificationError.prototype, webhookErrorBrand, { value: true });
 
 /**
  * Whether a value is a {@link WebhookVerificationError}, including one of another copy of the
@@ -196,6 +191,6 @@ export function isWebhookVerificationError(value: unknown): value is WebhookVeri
   return (
     typeof value === "object" &&
     value !== null &&
-    (value as Record<symbol, unknown>)[brand] === true
+    (value as Record<symbol, unknown>)[webhookErrorBrand] === true
   );
 }
