@@ -6,7 +6,7 @@ import type { Readable } from "node:stream";
 import { BoundedBuffer } from "@loyalty-cards/internal/bounded-body";
 import { addChunk, type BodyResult, type ReadLimits, type RequestHead, toBytes } from "./body.ts";
 import type { WebhookEvent } from "./event.ts";
-import type { ReceiverKind, ReceiverOptions } from "./options.ts";
+import type { AdapterTraits, ReceiverOptions } from "./options.ts";
 import type { Reporter } from "./outcomes.ts";
 import { createAdapterReceiver, type ReceiverResponse } from "./receiver.ts";
 
@@ -19,8 +19,8 @@ export type NodeRequest = IncomingMessage & { body?: unknown; rawBody?: unknown 
  * Creates a handler that receives and responds. For a request of Node.js its promise never rejects:
  * an error becomes a response and a log line.
  */
-export function nodeHandler(kind: ReceiverKind, options: ReceiverOptions) {
-  const { receive, reporter, handlesEvents } = createAdapterReceiver(kind, options);
+export function nodeHandler(traits: AdapterTraits, options: ReceiverOptions) {
+  const { receive, reporter, handlesEvents } = createAdapterReceiver(traits, options);
   /** @param forwardEvent called with the verified event instead of sending the response. */
   async function handle(
     request: NodeRequest,
@@ -28,7 +28,7 @@ export function nodeHandler(kind: ReceiverKind, options: ReceiverOptions) {
     forwardEvent?: (event: WebhookEvent) => void,
   ): Promise<void> {
     if (typeof request?.on !== "function" || typeof response?.writeHead !== "function") {
-      const wrongUse = `${kind.name} takes a request and a response of node:http, in this order. In Fastify use fastifyReceiver; for a Request use nextRoute or fetchReceiver.`;
+      const wrongUse = `${traits.name} takes a request and a response of node:http, in this order. In Fastify use fastifyReceiver; for a Request use nextRoute or fetchReceiver.`;
       reporter.write(wrongUse, { limitBy: "wrong-use" }); // Fastify without a logger shows no error
       throw new TypeError(wrongUse);
     }

@@ -83,14 +83,14 @@ export interface ReceiverOptions
  * What the receiver needs to know of its adapter: its name for messages, and what differs in its
  * framework.
  */
-export interface ReceiverKind {
+export interface AdapterTraits {
   name: string;
   /** What the log advises when something else has read the body. */
-  fix?: string;
+  bodyAdvice: string;
   /** The options of the adapter itself. */
   ownOptions?: Readonly<Record<string, true>>;
-  /** The caller of the receiver can handle the event, so no handler is needed. */
-  returnsEvent?: true;
+  /** The caller of the receiver handles the event when the options have no handler. */
+  callerHandlesEvent?: true;
   /**
    * Default true. False where nothing may run between deliveries: the first delivery calls a
    * `secret` function.
@@ -123,8 +123,8 @@ const functionOptions = ["now", "handler", "afterResponse", "onOutcome", "log"] 
 export type ReceiverSettings = ReturnType<typeof parseOptions>;
 
 /** Validates the options and applies the defaults: the result is all that a receiver reads. */
-export function parseOptions(options: ReceiverOptions, kind: ReceiverKind) {
-  requireOptions(options, kind);
+export function parseOptions(options: ReceiverOptions, traits: AdapterTraits) {
+  requireOptions(options, traits);
   requireFunctions(options);
   const {
     now = Date.now,
@@ -148,7 +148,7 @@ export function parseOptions(options: ReceiverOptions, kind: ReceiverKind) {
   readClock(now); // throws for an invalid one
   const { inbox, handler, dedupe, afterResponse, onOutcome } = options;
   const handlesEvents = (handler ?? afterResponse ?? inbox) !== undefined;
-  requireHandler(options, kind, handlesEvents);
+  requireHandler(options, traits, handlesEvents);
   return Object.freeze({
     now,
     maxBodyBytes,
@@ -164,11 +164,11 @@ export function parseOptions(options: ReceiverOptions, kind: ReceiverKind) {
     onOutcome,
     log,
     logErrorMessages,
-    fix: kind.fix ?? "",
+    bodyAdvice: traits.bodyAdvice,
   });
 }
 
-function requireOptions(options: ReceiverOptions, { name, ownOptions }: ReceiverKind): void {
+function requireOptions(options: ReceiverOptions, { name, ownOptions }: AdapterTraits): void {
   // The argument is a request when a framework calls the function in place of its result.
   if (typeof options !== "object" || options === null || "headers" in options)
     throw new TypeError(
@@ -195,7 +195,7 @@ const advice = "Omit it, or check where it comes from.";
 /** @param handlesEvents false: the events would be lost after the response. */
 function requireHandler(
   options: ReceiverOptions,
-  { name, returnsEvent }: ReceiverKind,
+  { name, callerHandlesEvent }: AdapterTraits,
   handlesEvents: boolean,
 ): void {
   const { inbox, dedupe } = options;
@@ -209,7 +209,7 @@ function requireHandler(
       `dedupe must have the methods claim, complete and release, as memoryDedupe() has. ${advice}`,
     );
   if (handlesEvents) return;
-  if (!returnsEvent)
+  if (!callerHandlesEvent)
     throw new TypeError(
       `${name} has nothing that handles the events, so they would be lost: pass handler, afterResponse or inbox, such as { secret, handler: onEvents({ … }) }.`,
     );

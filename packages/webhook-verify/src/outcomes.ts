@@ -114,12 +114,12 @@ interface ReporterSettings extends Required<Omit<ReporterOptions, "onOutcome">> 
   onOutcome: ReporterOptions["onOutcome"];
   /** The clock for the intervals between log lines. */
   clock: { monotonicMs(): number };
-  /** What to change in this framework when something else has read the body. */
-  fix: string;
+  /** What the log advises when something else has read the body. */
+  bodyAdvice: string;
 }
 
 export function createReporter(settings: ReporterSettings) {
-  const { onOutcome, log, clock, fix } = settings;
+  const { onOutcome, log, clock, bodyAdvice } = settings;
   /** Contains only types that the SDK knows. */
   const typesWithUnexpectedData = new Set<string>();
   /** For each cause, when it was last logged and how many lines were suppressed since. */
@@ -180,11 +180,14 @@ export function createReporter(settings: ReporterSettings) {
     },
     logMisconfiguration(refusal: Misconfiguration): void {
       const { reason } = refusal;
-      write(describeMisconfiguration(refusal, fix), { page: reason, limitBy: reason });
+      write(describeMisconfiguration(refusal, bodyAdvice), { page: reason, limitBy: reason });
     },
     /** @param failure how the `secret` function failed when the receiver was created. */
     logSecretFailure(failure: string): void {
-      const problem = describeMisconfiguration({ reason: "no-secret", detail: failure }, fix);
+      const problem = describeMisconfiguration(
+        { reason: "no-secret", detail: failure },
+        bodyAdvice,
+      );
       const line = `${problem} Until it does, deliveries get the response 500.`;
       write(line, { page: "no-secret" });
     },
@@ -217,10 +220,13 @@ export function createReporter(settings: ReporterSettings) {
   };
 }
 
-function describeMisconfiguration({ reason, detail = "" }: Misconfiguration, fix: string): string {
+function describeMisconfiguration(
+  { reason, detail = "" }: Misconfiguration,
+  bodyAdvice: string,
+): string {
   const { text } = reasons[reason];
   if (reason === "no-secret") return `${detail} ${text}`;
-  return reason === "already-consumed" ? `${text} ${fix}`.trim() : text;
+  return reason === "already-consumed" ? `${text} ${bodyAdvice}` : text;
 }
 
 /** How a delivery ended that was refused. */

@@ -16,9 +16,9 @@ import {
 import { handleOnce } from "./dedupe.ts";
 import { type Delivery, findUnexpectedData, type WebhookEvent } from "./event.ts";
 import {
+  type AdapterTraits,
   createPutError,
   parseOptions,
-  type ReceiverKind,
   type ReceiverOptions,
   type ReceiverSettings,
 } from "./options.ts";
@@ -77,7 +77,7 @@ interface VerifiedDelivery {
   reception: Reception;
 }
 
-const fix =
+const bodyAdvice =
   "Pass { method, headers, rawBody }, where rawBody has the bytes as they arrived. For a Request, use fetchReceiver of @loyalty-cards/webhook-verify/fetch.";
 
 /**
@@ -106,17 +106,17 @@ const fix =
  * ```
  */
 export function createReceiver(options: ReceiverOptions): Receiver {
-  const kind = { name: "createReceiver", fix, returnsEvent: true } as const;
-  const { receive } = createAdapterReceiver(kind, options);
+  const traits = { name: "createReceiver", bodyAdvice, callerHandlesEvent: true } as const;
+  const { receive } = createAdapterReceiver(traits, options);
   return (request) => receive(request, (limits) => readRawBody(request, limits));
 }
 
 /** {@link createReceiver} for an adapter, which reads the body and also reports its own errors. */
-export function createAdapterReceiver(kind: ReceiverKind, options: ReceiverOptions) {
-  const settings = parseOptions(options, kind);
+export function createAdapterReceiver(traits: AdapterTraits, options: ReceiverOptions) {
+  const settings = parseOptions(options, traits);
   const { timeoutMs, toleranceSeconds, secrets, afterResponse, handlesEvents } = settings;
   const reporter = createReporter(settings);
-  if (kind.triesSecretAtStart ?? true) secrets.tryAtStart(reporter.logSecretFailure);
+  if (traits.triesSecretAtStart ?? true) secrets.tryAtStart(reporter.logSecretFailure);
 
   /**
    * Responds after `timeoutMs` at the latest, and the work continues. The response depends on it:
@@ -259,7 +259,7 @@ function checkRequest(
 ): Result<{ nowMs: number; signature: string | undefined; limits: ReadLimits }, Refusal> {
   // A program in JavaScript may pass other arguments.
   if (typeof method !== "string" || typeof headers !== "object")
-    throw withSafeMessage(new TypeError(fix));
+    throw withSafeMessage(new TypeError(bodyAdvice));
   const nowMs = now();
   if (!isTimeMs(nowMs)) return { failure: { reason: "invalid-clock" } };
   if (method.toUpperCase() !== "POST") return { failure: { reason: "method-not-allowed" } };

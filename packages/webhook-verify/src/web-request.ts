@@ -1,7 +1,7 @@
 /** Receives a `Request` and returns a `Response`, for every framework that speaks fetch. */
 import { toChunks } from "@loyalty-cards/internal/bounded-body";
 import { type BodyResult, collectBody, type ReadLimits } from "./body.ts";
-import type { ReceiverKind, ReceiverOptions } from "./options.ts";
+import type { AdapterTraits, ReceiverOptions } from "./options.ts";
 import { createAdapterReceiver } from "./receiver.ts";
 
 /**
@@ -10,15 +10,15 @@ import { createAdapterReceiver } from "./receiver.ts";
  * framework passes after the request.
  */
 export function webHandler(
-  kind: ReceiverKind,
+  traits: AdapterTraits,
   options: ReceiverOptions,
   keepAlive: (done: Promise<void>, platform: unknown[]) => void,
 ) {
-  const { receive, reporter } = createAdapterReceiver(kind, options);
+  const { receive, reporter } = createAdapterReceiver(traits, options);
   return async (request: Request, ...platform: unknown[]): Promise<Response> => {
     // The request of Hono has `arrayBuffer` too.
     if (typeof request?.arrayBuffer !== "function" || !request.headers) {
-      const wrongUse = `${kind.name} takes a Request: in Hono context.req.raw. In pages/api use nextPagesHandler, in Express expressReceiver, in Fastify fastifyReceiver.`;
+      const wrongUse = `${traits.name} takes a Request: in Hono context.req.raw. In pages/api use nextPagesHandler, in Express expressReceiver, in Fastify fastifyReceiver.`;
       reporter.write(wrongUse, { limitBy: "wrong-use" }); // some frameworks show no error
       throw new TypeError(wrongUse);
     }

@@ -88,7 +88,7 @@ describe("a rejected delivery", () => {
     const outcomes: ReceiverOutcome[] = [];
     const log: string[] = [];
     const { receive } = createAdapterReceiver(
-      { name: "the receiver of an adapter" },
+      { name: "the receiver of an adapter", bodyAdvice: "" },
       {
         secret,
         handler: () => {},

@@ -16,7 +16,7 @@ declare global {
   }
 }
 
-const fix =
+const bodyAdvice =
   'Mount app.post("/webhooks/loyalty", expressReceiver({ … })) above app.use(express.json()), or exclude that path from it.';
 
 const missingHandler =
@@ -49,7 +49,7 @@ const missingNext =
  */
 export function expressReceiver(options: ReceiverOptions): RequestHandler {
   const { handle, reporter, handlesEvents } = nodeHandler(
-    { name: "expressReceiver", fix, returnsEvent: true },
+    { name: "expressReceiver", bodyAdvice, callerHandlesEvent: true },
     options,
   );
   if (handlesEvents) return (request, response) => handle(request, response);

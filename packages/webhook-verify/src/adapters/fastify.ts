@@ -18,7 +18,7 @@ export interface FastifyReceiverOptions extends ReceiverOptions {
   path: string;
 }
 
-const fix =
+const bodyAdvice =
   "A hook of the parent read the body; register fastifyReceiver outside that scope, or let the preParsing hook return a stream of the same bytes.";
 
 /**
@@ -62,8 +62,8 @@ const fastifyOptions = {
 async function register(app: FastifyInstance, options: FastifyReceiverOptions): Promise<void> {
   if (typeof options?.path !== "string")
     throw new TypeError('path is missing: { path: "/webhooks/loyalty", … }.');
-  const kind = { name: "fastifyReceiver", fix, ownOptions: fastifyOptions };
-  const { receive, reporter } = createAdapterReceiver(kind, options);
+  const traits = { name: "fastifyReceiver", bodyAdvice, ownOptions: fastifyOptions };
+  const { receive, reporter } = createAdapterReceiver(traits, options);
 
   async function respond({ raw, body }: FastifyRequest, reply: FastifyReply): Promise<void> {
     // A preParsing hook may have replaced the stream of the body; the request itself is read then.

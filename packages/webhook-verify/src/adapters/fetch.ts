@@ -5,7 +5,7 @@
 import type { ReceiverOptions } from "../options.ts";
 import { webHandler } from "../web-request.ts";
 
-const fix =
+const bodyAdvice =
   "Pass the Request before anything reads its body, or give request.clone() to the code that reads it first.";
 
 /**
@@ -29,7 +29,7 @@ const fix =
 export function fetchReceiver(
   options: ReceiverOptions,
 ): (request: Request, ...platform: unknown[]) => Promise<Response> {
-  return webHandler({ name: "fetchReceiver", fix }, options, (done, platform) =>
+  return webHandler({ name: "fetchReceiver", bodyAdvice }, options, (done, platform) =>
     platform.find(isExecutionContext)?.waitUntil(done),
   );
 }

@@ -24,7 +24,7 @@ type LambdaResult = {
   body: string;
 };
 
-const fix =
+const bodyAdvice =
   "Remove the middleware that parses the body (such as httpJsonBodyParser) from this function.";
 
 const wrongUse =
@@ -58,7 +58,7 @@ export function lambdaReceiver(
   // A function is frozen between deliveries too, possibly while a `secret` function waits for its
   // secret.
   const { receive, reporter } = createAdapterReceiver(
-    { name: "lambdaReceiver", fix, triesSecretAtStart: false },
+    { name: "lambdaReceiver", bodyAdvice, triesSecretAtStart: false },
     options,
   );
   return async (invocation) => {

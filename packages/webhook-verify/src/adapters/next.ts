@@ -18,14 +18,14 @@ const routeOptionNames = {
   after: true,
 } satisfies OptionNames<Omit<NextRouteOptions, keyof ReceiverOptions>>;
 
-const routeFix = "Nothing may read the Request before nextRoute does.";
-const pagesFix =
+const routeAdvice = "Nothing may read the Request before nextRoute does.";
+const pagesAdvice =
   "Add `export const config = { api: { bodyParser: false } }` to the API route's file.";
 
 /** `next build` loads every route, on a machine that may have no secret. */
-const createKind = (name: string, fix: string) => ({
+const createTraits = (name: string, bodyAdvice: string) => ({
   name,
-  fix,
+  bodyAdvice,
   triesSecretAtStart:
     typeof process === "undefined" || process.env?.["NEXT_PHASE"] !== "phase-production-build",
 });
@@ -49,8 +49,8 @@ const createKind = (name: string, fix: string) => ({
  * ```
  */
 export function nextRoute(options: NextRouteOptions): (request: Request) => Promise<Response> {
-  const kind = { ...createKind("nextRoute", routeFix), ownOptions: routeOptionNames };
-  const receive = webHandler(kind, options, (done) => options.after?.(() => done));
+  const traits = { ...createTraits("nextRoute", routeAdvice), ownOptions: routeOptionNames };
+  const receive = webHandler(traits, options, (done) => options.after?.(() => done));
   if (!["function", "undefined"].includes(typeof options.after))
     throw new TypeError('after must be the function that "next/server" exports.');
   return receive;
@@ -79,7 +79,7 @@ export function nextRoute(options: NextRouteOptions): (request: Request) => Prom
 export function nextPagesHandler(
   options: ReceiverOptions,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  const { handle } = nodeHandler(createKind("nextPagesHandler", pagesFix), options);
+  const { handle } = nodeHandler(createTraits("nextPagesHandler", pagesAdvice), options);
   return (request, response) => handle(request, response);
 }
 

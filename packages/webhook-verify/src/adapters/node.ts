@@ -26,7 +26,7 @@ import type { ReceiverOptions } from "../options.ts";
 export function nodeReceiver(
   options: ReceiverOptions,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  const fix = "Pass the request to the receiver before anything reads its body.";
-  const { handle } = nodeHandler({ name: "nodeReceiver", fix }, options);
+  const bodyAdvice = "Pass the request to the receiver before anything reads its body.";
+  const { handle } = nodeHandler({ name: "nodeReceiver", bodyAdvice }, options);
   return (request, response) => handle(request, response);
 }
