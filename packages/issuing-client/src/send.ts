@@ -11,7 +11,7 @@ import { sleep, waitWithin } from "./clock.ts";
 import { IssuingError } from "./errors.ts";
 import type { CallSettings } from "./options.ts";
 import { type AttemptResult, getRequestId, readResponse, type UsableResponse } from "./response.ts";
-import { type CallState, createState, decideNext } from "./retry.ts";
+import { createState, decideNext } from "./retry.ts";
 import { describeMissing } from "./runtime.ts";
 import { type AttemptFailure, type HttpRequest, notSent } from "./transport.ts";
 
@@ -45,11 +45,6 @@ export type CallContent<Value> = Omit<
 /** Shared by all clients, so that a listener of several clients can distinguish their calls. */
 let lastCallId = 0;
 
-/** What is known of a call, also when it is aborted. */
-interface Progress {
-  state: CallState;
-}
-
 /**
  * Sends a request until it succeeds, cannot be retried, or no retry or time is left.
  * @throws {IssuingError}; the `reason` of the caller's signal.
@@ -62,11 +57,34 @@ export async function send<Value>(call: Call<Value>, settings: CallSettings): Pr
   const getDurationMs = () => Math.round(clock.monotonicMs() - startedAtMs);
   const emit = (event: CallEvent) => onEvent && notify(onEvent, { callId, operation, ...event });
 
-  const progress: Progress = { state: createState(call, settings) };
+  /** What is known of the call, also when it is aborted. */
+  let state = createState(call, settings);
+
+  /** @returns the result of the last attempt; without time for one, that the deadline passed. */
+  async function attemptUntilEnd(): Promise<AttemptResult> {
+    const apiKey = await getApiKey(settings);
+    if (apiKey.failure !== undefined) return apiKey;
+    const request = createRequest(call, settings, apiKey.value);
+    let result: AttemptResult | undefined;
+    while (canAttempt(settings)) {
+      const attempts = state.attempts + 1;
+      emit({ type: "attempt", attempt: attempts, method: call.method });
+      if (!canAttempt(settings)) break; // the listener can abort the call, and use up its time
+      state = { ...state, attempts };
+      result = await attempt(request, operation, settings);
+      const next = decideNext(state, result, clock.monotonicMs());
+      state = next.state;
+      if (next.end !== undefined) return result;
+      const { delayMs } = next;
+      emit({ type: "retry", attempt: attempts, ...getReason(result), delayMs });
+      await sleep(delayMs, settings);
+    }
+    return result ?? exceedLimit("deadline", settings);
+  }
+
   try {
-    const result = await attemptUntilEnd(call, settings, { progress, emit });
-    const { attempts, outcome } = progress.state;
-    const { value: response, failure } = result;
+    const { value: response, failure } = await attemptUntilEnd();
+    const { attempts, outcome } = state;
     const facts = { attempts, outcome, idempotencyKey };
     if (failure !== undefined) throw toFailureError(failure, facts);
     // A card may be issued now, so what listeners do, such as an abort, has no effect any more.
@@ -80,40 +98,10 @@ export async function send<Value>(call: Call<Value>, settings: CallSettings): Pr
     emit({ type: "response", status: response.status, attempts, durationMs });
     return value;
   } catch (error) {
-    const { attempts } = progress.state;
+    const { attempts } = state;
     emit({ ...toCallEnd(error, signal), attempts, durationMs: getDurationMs() });
     throw error;
   }
-}
-
-/**
- * Makes the attempts of a call, and records each in `progress`.
- * @returns the result of the last one; when there was no time for one, that the deadline passed.
- */
-async function attemptUntilEnd(
-  call: Call,
-  settings: CallSettings,
-  { progress, emit }: { progress: Progress; emit: (event: CallEvent) => void },
-): Promise<AttemptResult> {
-  const { operation, method } = call;
-  const { clock } = settings;
-  const apiKey = await getApiKey(settings);
-  if (apiKey.failure !== undefined) return apiKey;
-  const request = createRequest(call, settings, apiKey.value);
-  let result: AttemptResult | undefined;
-  while (canAttempt(settings)) {
-    const attempts = progress.state.attempts + 1;
-    emit({ type: "attempt", attempt: attempts, method });
-    if (!canAttempt(settings)) break; // the listener can abort the call, and use up its time
-    progress.state = { ...progress.state, attempts };
-    result = await attempt(request, operation, settings);
-    const { state, end, delayMs } = decideNext(progress.state, result, clock.monotonicMs());
-    progress.state = state;
-    if (end !== undefined) return result;
-    emit({ type: "retry", attempt: attempts, ...getReason(result), delayMs });
-    await sleep(delayMs, settings);
-  }
-  return result ?? exceedLimit("deadline", settings);
 }
 
 /** @throws the reason of the caller's signal when it has aborted. */
