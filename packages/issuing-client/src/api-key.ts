@@ -10,13 +10,13 @@ import { configurationError, describeInvalidText } from "./errors.ts";
 export function parseApiKeyOption(apiKey: unknown): string | (() => unknown) | undefined {
   if (typeof apiKey === "function") return apiKey as () => unknown;
   if (String(apiKey ?? "").trim() === "") return undefined;
-  const { value, failure } = readApiKey(apiKey);
+  const { value, failure } = parseApiKey(apiKey);
   if (failure !== undefined) throw configurationError(`apiKey (LOYALTY_API_KEY) ${failure}`);
   return value;
 }
 
 /** @returns the key, or what is wrong with it, to follow its name. It never has the key. */
-export function readApiKey(apiKey: unknown): Result<string, string> {
+export function parseApiKey(apiKey: unknown): Result<string, string> {
   if (typeof apiKey !== "string" || textsOfMissingValues.includes(apiKey))
     return { failure: `${describeInvalidText(apiKey)}. ${advice}` };
   const mistake = mistakes.find(({ pattern }) => pattern.test(apiKey));

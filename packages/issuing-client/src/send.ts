@@ -4,7 +4,7 @@
 import { notify } from "@loyalty-cards/internal/reporting";
 import type { Result } from "@loyalty-cards/internal/result";
 import { type OperationId, operations } from "@loyalty-cards/openapi/operations";
-import { readApiKey } from "./api-key.ts";
+import { parseApiKey } from "./api-key.ts";
 import type { Call, CallEnd, CallEvent, ResponseMeta } from "./call.ts";
 import { type CallFacts, toFailureError, toResponseError } from "./call-error.ts";
 import { sleep, waitWithin } from "./clock.ts";
@@ -169,9 +169,9 @@ async function getApiKey(settings: CallSettings): Promise<Result<string, Attempt
   if (typeof apiKey === "string") return { value: apiKey };
   if (apiKey === undefined) return notSent(describeMissing("apiKey", "LOYALTY_API_KEY"));
   const callFunction = async () => ({ value: await apiKey() });
-  let key: Result<unknown, AttemptFailure>;
+  let called: Result<unknown, AttemptFailure>;
   try {
-    key = await waitWithin<Result<unknown, AttemptFailure>>(callFunction(), {
+    called = await waitWithin<Result<unknown, AttemptFailure>>(callFunction(), {
       ms: endsAtMs - clock.monotonicMs(),
       otherwise: () => exceedLimit("deadline", settings),
       clock,
@@ -181,12 +181,12 @@ async function getApiKey(settings: CallSettings): Promise<Result<string, Attempt
     signal?.throwIfAborted();
     return missKey("failed; nothing was sent."); // the function's own error is dropped: it can quote the key
   }
-  if (key.failure !== undefined) return key;
-  const returned = key.value ?? "";
+  if (called.failure !== undefined) return called;
+  const returned = called.value ?? "";
   const isNothing = typeof returned === "string" && returned.trim() === "";
   if (isNothing) return missKey("returned nothing; nothing was sent.");
-  const { value, failure } = readApiKey(returned);
-  return failure === undefined ? { value } : missKey(`returned a key that ${failure}`);
+  const key = parseApiKey(returned);
+  return key.failure === undefined ? key : missKey(`returned a key that ${key.failure}`);
 }
 
 /** The function has no key now. A later call may get it. */
