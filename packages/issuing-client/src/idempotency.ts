@@ -262,13 +262,11 @@ function parseFirstAttempt(atMs: number, nowMs: number): number {
 }
 
 /**
- * Returns how long the key may still be used, in milliseconds.
  * @throws {IssuingError} `idempotency-expired` when the service may have forgotten the key: the
  * call could issue a second card.
  */
-export function requireRetentionMs({ sinceFirstUseMs = 0, idempotencyKey }: KeyedRequest): number {
-  const remainingMs = keyLifetimeMs - sinceFirstUseMs;
-  if (remainingMs > 0) return remainingMs;
+export function requireUnexpiredKey({ sinceFirstUseMs = 0, idempotencyKey }: KeyedRequest): void {
+  if (sinceFirstUseMs < keyLifetimeMs) return;
   throw new IssuingError(
     "The first attempt was 24 hours ago: the service may have forgotten the key, and a new attempt could issue a second card. Look for the card first.",
     { code: "idempotency-expired", outcome: "unknown", idempotencyKey },

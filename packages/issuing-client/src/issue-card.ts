@@ -1,5 +1,6 @@
 /** Issuing a card: from the arguments of `issueCard` to its call, and its steps for the outbox. */
 import type { IssuingSteps, KeyedRequest } from "@loyalty-cards/internal/issuing-steps";
+import { keyLifetimeMs } from "@loyalty-cards/internal/key-retention";
 import { requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { configurationError, unknownOption } from "./errors.ts";
 import {
@@ -7,7 +8,7 @@ import {
   deriveKeySync,
   formatUserId,
   parseKeyOptions,
-  requireRetentionMs,
+  requireUnexpiredKey,
 } from "./idempotency.ts";
 import { type CallSettings, getService, parseCallOptions, type Settings } from "./options.ts";
 import {
@@ -48,9 +49,11 @@ export const createIssueCard =
       typeof key === "string" ? key : await deriveKey({ ...key, templateId, namespace });
     const keyed = { ...prepared, idempotencyKey, sinceFirstUseMs };
     // No attempt of this call comes after the service has forgotten the key.
-    const keyEndsAtMs = callSettings.clock.monotonicMs() + requireRetentionMs(keyed);
+    const remainingMs = keyLifetimeMs - (sinceFirstUseMs ?? 0);
+    const keyEndsAtMs = callSettings.clock.monotonicMs() + remainingMs;
     const endsAtMs = Math.min(callSettings.endsAtMs, keyEndsAtMs);
-    return sendCard(keyed, { ...callSettings, endsAtMs }, "may-have-issued");
+    const earlier = sinceFirstUseMs === undefined ? "none" : "may-have-issued";
+    return sendCard(keyed, { ...callSettings, endsAtMs }, earlier);
   };
 
 /** @throws {IssuingError} `configuration` for arguments in another order. */
@@ -66,19 +69,18 @@ function checkOrder(template: unknown, request: unknown, options: unknown): void
 const describeType = (value: unknown) =>
   typeof value === "object" ? "an object" : `of type ${typeof value}`;
 
-/**
- * Sends a prepared request under its key.
- * @param earlier what the attempts before this call mean, when there were some.
- */
+/** Sends a prepared request under its key. */
 function sendCard<Fields>(
-  { templateId, body, idempotencyKey, sinceFirstUseMs }: KeyedRequest,
+  request: KeyedRequest,
   settings: CallSettings,
   earlier: EarlierAttempts,
 ): Promise<Card<Fields>> {
+  requireUnexpiredKey(request);
+  const { templateId, body, idempotencyKey } = request;
   const call = createCall<Card<Fields>>("issueCard", templateId, {
     body,
     idempotencyKey,
-    earlier: sinceFirstUseMs === undefined ? "none" : earlier,
+    earlier,
     read: readCard<Fields>,
     findDifferentFields: (card) => getDifferentFields(JSON.parse(body).fieldValues, card),
   });
@@ -118,8 +120,8 @@ export function createIssuingSteps(settings: Settings): IssuingSteps<Card> {
     deriveKey: (input) => deriveKeySync({ ...input, namespace: idempotencyNamespace }),
     async send(request, options = {}) {
       const callSettings = parseCallOptions({ ...options, maxRetries: 0 }, settings);
-      requireRetentionMs(request);
-      return sendCard<FieldValues>(request, callSettings, "judged-by-caller");
+      const earlier = request.sinceFirstUseMs === undefined ? "none" : "judged-by-caller";
+      return sendCard<FieldValues>(request, callSettings, earlier);
     },
   };
 }

@@ -23,9 +23,9 @@ export const retryableStatuses: readonly number[] = [408, 425, 429];
 export type EarlierAttempts =
   /** There were none. */
   | "none"
-  /** A card may exist because of them. */
+  /** There were some: a card may exist because of them. */
   | "may-have-issued"
-  /** The caller, which is the outbox, judges them itself, and asks what this call means. */
+  /** There were some, which the outbox judges itself: it asks what this call means. */
   | "judged-by-caller";
 
 /** What a decision depends on, besides the result of the last attempt. */
