@@ -4,7 +4,7 @@ import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/errors
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { maxTimerMs, requireInteger } from "@loyalty-cards/internal/limits";
 import { createInboxReport, type ReportOptions, reportOptionNames } from "./outcomes.ts";
-import { createPut, type ReplayableInbox, requireEventId, untilAborted } from "./put.ts";
+import { createPut, type ReplayableInbox, requireEventId } from "./replayable-inbox.ts";
 import {
   parseRetentionSeconds,
   requireSource,
@@ -12,6 +12,7 @@ import {
   toJobData,
   toJobId,
 } from "./stored-event.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 interface BullmqJob {
   data: unknown;

@@ -17,8 +17,8 @@ import {
   type ReportOptions,
   reportOptionNames,
 } from "./outcomes.ts";
-import { untilAborted } from "./put.ts";
 import { getStoredLimit, parseJobData, toBytes } from "./stored-event.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 /** One attempt at one event, as a queue's worker delivers it. */
 export interface QueueDelivery extends Delivery {

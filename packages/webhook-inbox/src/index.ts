@@ -8,7 +8,7 @@ export { inboxHandler, type QueueDelivery, type QueueHandler } from "./inbox-han
 export type { InboxOutcome } from "./outcomes.ts";
 export { type PgBossInboxOptions, pgBossInbox } from "./pg-boss.ts";
 // Every inbox
-export type { ReplayableInbox } from "./put.ts";
+export type { ReplayableInbox } from "./replayable-inbox.ts";
 export { sqliteInbox } from "./sqlite/create-inbox.ts";
 export type {
   InboxEntry,

@@ -7,7 +7,7 @@ import { createTypeError, withSafeMessage } from "@loyalty-cards/internal/errors
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { requireInteger } from "@loyalty-cards/internal/limits";
 import { createInboxReport, type ReportOptions, reportOptionNames } from "./outcomes.ts";
-import { createPut, type ReplayableInbox, requireEventId } from "./put.ts";
+import { createPut, type ReplayableInbox, requireEventId } from "./replayable-inbox.ts";
 import {
   maxColumn,
   parseRetentionSeconds,

@@ -12,7 +12,7 @@ import {
 } from "@loyalty-cards/webhook-verify";
 import { describe, expect, it } from "vitest";
 import type { InboxOutcome } from "../src/index.ts";
-import type { ReplayableInbox } from "../src/put.ts";
+import type { ReplayableInbox } from "../src/replayable-inbox.ts";
 import { balanceChanged, put, recordOutcomes } from "./inboxes.ts";
 
 /** The delivery that the workers of all engines pass to their handlers. */

@@ -20,7 +20,7 @@ import {
 } from "@loyalty-cards/internal/sqlite/database-node";
 import { type Clock, startBackgroundTimer } from "@loyalty-cards/internal/timers";
 import { createInboxReport } from "../outcomes.ts";
-import { createPut, requireEventId } from "../put.ts";
+import { createPut, requireEventId } from "../replayable-inbox.ts";
 import {
   formatStoredEvent,
   parseRetentionSeconds,

@@ -4,7 +4,7 @@ import type { OptionNames } from "@loyalty-cards/internal/known-options";
 import type { OpenSqlite, SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import type { Clock } from "@loyalty-cards/internal/timers";
 import { type ReportOptions, reportOptionNames } from "../outcomes.ts";
-import type { ReplayableInbox } from "../put.ts";
+import type { ReplayableInbox } from "../replayable-inbox.ts";
 import { type SqliteHandler, type SqliteWorkerOptions, workerOptionNames } from "./worker.ts";
 
 /** The file, and how long events are remembered. */

@@ -22,8 +22,8 @@ import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-nod
 import type { Clock } from "@loyalty-cards/internal/timers";
 import type { Delivery, WebhookEvent } from "@loyalty-cards/webhook-verify";
 import type { EventRef, Report } from "../outcomes.ts";
-import { untilAborted } from "../put.ts";
 import { parseStoredEvent, toBytes } from "../stored-event.ts";
+import { untilAborted } from "../until-aborted.ts";
 import { tables } from "./store-node.ts";
 
 /**

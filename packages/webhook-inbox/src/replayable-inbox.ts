@@ -1,10 +1,11 @@
 /**
- * What every inbox does with a delivery: stores it, unless the receiver's signal aborts first, and
- * reports it.
+ * What every inbox has: `replay`, and a `put` that stores a delivery, unless the receiver's signal
+ * aborts first, and reports it.
  */
 import { createTypeError } from "@loyalty-cards/internal/errors";
 import type { Inbox } from "@loyalty-cards/webhook-verify";
 import type { Report } from "./outcomes.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 /** An inbox whose dead letters can be processed again. */
 export interface ReplayableInbox extends Inbox {
@@ -47,22 +48,4 @@ export function createPut(
       throw error;
     }
   };
-}
-
-/**
- * Waits for work until the signal aborts, also when the work ignores it.
- * @throws the signal's reason, and what the work throws.
- */
-export function untilAborted<Result>(
-  signal: AbortSignal,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) return onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    work()
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }
