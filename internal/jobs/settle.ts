@@ -62,9 +62,9 @@ export function* settleAttempt(
   const { topicResult } = end;
   if (typeof topicResult !== "object") return yield* settleRow(tables, job, end);
   yield* lockLease(tables, job);
-  // A failure is counted before it is recorded, because the delay of the job depends on the
-  // breaker: a probe does not wait for it, and when the breaker closes, the job is tried soon. Not
-  // at once: jobs that make the service fail would open the breaker again.
+  // The failure is counted first, because the delay of the job depends on what the breaker does:
+  // while it is open, the job rests for seconds and not for its own delay, so that it is tried soon
+  // after a probe works. Not at once: jobs that make the service fail would open the breaker again.
   const breaker = yield* recordFailure(tables, job, topicResult);
   const waitsForProbe = breaker !== "counts" && end.rank === ranks.started;
   const row = yield* settleRow(
