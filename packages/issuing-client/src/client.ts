@@ -2,7 +2,7 @@
  * The client: `createIssuingClient`, its method for each operation of the service, and its card
  * links.
  */
-import { textsOfMissingValues } from "@loyalty-cards/internal/format";
+import { formatType, textsOfMissingValues } from "@loyalty-cards/internal/format";
 import { withIssuingSteps } from "@loyalty-cards/internal/issuing-steps";
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import type { OperationId } from "@loyalty-cards/openapi/operations";
@@ -235,7 +235,7 @@ function formatLimit(query: ListQuery): string {
   const limit: unknown = query.limit;
   if (limit === undefined) return "";
   if (Number.isSafeInteger(limit) && (limit as number) > 0) return `?limit=${limit}`;
-  const given = typeof limit === "number" ? String(limit) : `of type ${typeof limit}`;
+  const given = typeof limit === "number" ? String(limit) : `of type ${formatType(limit)}`;
   throw configurationError(`limit must be a whole number, 1 or more; it is ${given}.`);
 }
 

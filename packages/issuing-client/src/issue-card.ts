@@ -1,4 +1,5 @@
 /** Issuing a card: from the arguments of `issueCard` to its call, and its steps for the outbox. */
+import { formatType } from "@loyalty-cards/internal/format";
 import type { IssuingSteps, KeyedRequest } from "@loyalty-cards/internal/issuing-steps";
 import { keyLifetimeMs } from "@loyalty-cards/internal/key-retention";
 import { requireKnownNames } from "@loyalty-cards/internal/known-options";
@@ -62,12 +63,9 @@ function checkOrder(template: unknown, request: unknown, options: unknown): void
   const isSwapped = "customer" in Object(template) || "customer" in Object(options);
   if (!isOneObject && !isSwapped && typeof request !== "string") return;
   throw configurationError(
-    `issueCard takes the template, then the request, then the options: issueCard("tpl_…", { customer, fieldValues }, { userId }). The first argument is ${describeType(template)}, the second ${describeType(request)}.`,
+    `issueCard takes the template, then the request, then the options: issueCard("tpl_…", { customer, fieldValues }, { userId }). The first argument is of type ${formatType(template)}, the second of type ${formatType(request)}.`,
   );
 }
-
-const describeType = (value: unknown) =>
-  typeof value === "object" ? "an object" : `of type ${typeof value}`;
 
 /** Sends a prepared request under its key. */
 function sendCard<Fields>(

@@ -2,7 +2,7 @@
  * The arguments of `issueCard`: template, request and options; their types, the checks of template
  * and request, and the body that is sent.
  */
-import { textsOfMissingValues } from "@loyalty-cards/internal/format";
+import { formatType, textsOfMissingValues } from "@loyalty-cards/internal/format";
 import type { PreparedRequest } from "@loyalty-cards/internal/issuing-steps";
 import { describeUnknownName, type OptionNames } from "@loyalty-cards/internal/known-options";
 import type { FieldValues, Customer as WireCustomer } from "@loyalty-cards/openapi/types";
@@ -225,7 +225,7 @@ function checkContact(name: string, value: unknown): void {
   if (value === undefined || value === null || typeof value === "string") return;
   const fix = name === "phone" ? 'keep it as text, such as "+48600100200".' : "keep it as text.";
   throw configurationError(
-    `customer.${name} must be a string, not ${typeof value === "object" ? "an" : "a"} ${typeof value}: ${fix}`,
+    `customer.${name} must be a string; it is of type ${formatType(value)}: ${fix}`,
   );
 }
 

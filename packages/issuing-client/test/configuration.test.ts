@@ -387,14 +387,17 @@ const invalidArguments: [message: RegExp, calls: Call[]][] = [
     [issueTo({ consents: { privacy: { version: "1" }, marketing: Promise.resolve() } })],
   ],
   [
-    /customer\.phone must be a string, not a number: keep it as text, such as "\+48600100200"\./,
+    /customer\.phone must be a string; it is of type number: keep it as text, such as "\+48600100200"\./,
     [issueTo({ phone: 48600100200 })],
   ],
   [
-    /customer\.(email|name) must be a string, not a number: keep it as text\./,
+    /customer\.(email|name) must be a string; it is of type number: keep it as text\./,
     ["email", "name"].map((contact) => issueTo({ [contact]: 48600100200 })),
   ],
-  [/customer\.phone must be a string, not an object: keep it as text/, [issueTo({ phone: {} })]],
+  [
+    /customer\.phone must be a string; it is of type object: keep it as text/,
+    [issueTo({ phone: {} })],
+  ],
   [
     /customer\.consents\.(privacy|marketing) has no member "versoin"\. Did you mean version\?/,
     ["privacy", "marketing"].map((consent) =>
@@ -420,11 +423,11 @@ const invalidArguments: [message: RegExp, calls: Call[]][] = [
   [/card id must be a string; it is of type number/, [(c) => c.getConsent(7 as never)]],
   [/card id must be a string; it is of type object/, [(c) => c.getCard(anySuccess as never)]],
   [
-    /issueCard takes the template, then the request, .* The first argument is an object, the second of type string\./,
+    /issueCard takes the template, then the request, .* The first argument is of type object, the second of type string\./,
     [(c) => c.issueCard(signUp as never, "tpl_1" as never, { userId: 1 })],
   ],
   [
-    /issueCard takes the template, .* The first argument is an object, the second of type undefined\./,
+    /issueCard takes the template, .* The first argument is of type object, the second of type undefined\./,
     [
       (c) =>
         c.issueCard(
@@ -460,11 +463,11 @@ const invalidArguments: [message: RegExp, calls: Call[]][] = [
     [issue(new FormData()), issue(null as never), issue([])],
   ],
   [
-    /issueCard takes the template, .* The first argument is of type string, the second an object\./,
+    /issueCard takes the template, .* The first argument is of type string, the second of type object\./,
     [(c) => c.issueCard("tpl_1", { userId: 1 } as never, signUp as never)],
   ],
   [
-    /issueCard takes the template, .* The first argument is an object, the second an object\./,
+    /issueCard takes the template, .* The first argument is of type object, the second of type object\./,
     [(c) => c.issueCard(signUp as never, { userId: 1 } as never, {} as never)],
   ],
   [
@@ -476,7 +479,7 @@ const invalidArguments: [message: RegExp, calls: Call[]][] = [
     [(c) => c.listOperations("c", { limit })],
   ]),
   [
-    /limit must be a whole number, 1 or more; it is of type (string|object)\./,
+    /limit must be a whole number, 1 or more; it is of type (string|null)\./,
     ["1&hunter2", "1#", "1\r\nx: y", "10", null].map(
       (limit) => (c) => c.listOperations("c", { limit: limit as never }),
     ),
