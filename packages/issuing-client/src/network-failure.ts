@@ -133,8 +133,7 @@ function isConnected({ code = "", syscall, message }: NetworkError): boolean {
   // With another system call, such as "read", the code is of an established connection.
   const codeOfConnect = syscall === undefined ? code : "";
   return !causes.some(
-    ({ isNotConnected, codes, messages }) =>
-      isNotConnected && (codes?.test(codeOfConnect) || messages?.test(message)),
+    (cause) => cause.isNotConnected && matches(cause, { code: codeOfConnect, message }),
   );
 }
 
@@ -142,11 +141,16 @@ function findHint(networkError: NetworkError, origin: string): string {
   if (origin === "https://cards.mock.test")
     return ": this is a mock service without a port. Either MSW does not listen or does not have its handlers, or a fault was injected; startMockServer() has a port.";
   const { code = "", message } = networkError;
-  const cause = causes.find(
-    ({ hint, codes, messages, except }) =>
-      hint && (codes?.test(code) || messages?.test(message)) && !except?.test(message),
-  );
+  const cause = causes.find((each) => each.hint && matches(each, { code, message }));
   return cause?.hint ?? ".";
+}
+
+function matches(
+  { codes, messages, except }: Cause,
+  { code, message }: { code: string; message: string },
+): boolean {
+  const isLike = codes?.test(code) || messages?.test(message);
+  return isLike === true && !except?.test(message);
 }
 
 interface NetworkError {
