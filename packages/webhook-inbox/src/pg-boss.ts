@@ -119,19 +119,30 @@ export async function pgBossInbox(
   // pg-boss itself gives a dead letter one more attempt only. So a dead letter stays as it is, and
   // the event gets another job, whose id follows from that of the dead letter: of concurrent calls
   // one adds it. The jobs of an event are a chain, and only its last one can be alive.
-  async function store(id: string, data: object): Promise<"stored" | "duplicate"> {
-    if (await add(id, data)) return "stored";
-    const job = await boss.getJobById(queue, id);
-    if (job !== null) return isDead(job) ? store(toUuid(id), data) : "duplicate";
-    throw withSafeMessage(
-      new Error(`pg-boss did not store the event: does the queue "${queue}" still exist?`),
-    );
+  async function store(firstId: string, data: object): Promise<"stored" | "duplicate"> {
+    let id = firstId;
+    while (!(await add(id, data))) {
+      const job = await boss.getJobById(queue, id);
+      if (job === null)
+        throw withSafeMessage(
+          new Error(`pg-boss did not store the event: does the queue "${queue}" still exist?`),
+        );
+      if (!isDead(job)) return "duplicate";
+      id = toNextId(id);
+    }
+    return "stored";
   }
 
-  async function replay(id: string, deadLetter?: Job): Promise<boolean> {
-    const job = await boss.getJobById(queue, id);
-    if (job !== null) return isDead(job) && replay(toUuid(id), job);
-    return deadLetter !== undefined && add(id, deadLetter.data);
+  async function replay(firstId: string): Promise<boolean> {
+    let id = firstId;
+    let deadLetter: Job | undefined;
+    for (;;) {
+      const job = await boss.getJobById(queue, id);
+      if (job === null) return deadLetter !== undefined && add(id, deadLetter.data);
+      if (!isDead(job)) return false;
+      deadLetter = job;
+      id = toNextId(id);
+    }
   }
 
   return {
@@ -144,6 +155,9 @@ export async function pgBossInbox(
     },
   };
 }
+
+/** The id of the job that follows a dead letter. */
+const toNextId = (id: string): string => toUuid(id);
 
 const isDead = ({ state }: Job) => state === "failed" || state === "cancelled";
 
