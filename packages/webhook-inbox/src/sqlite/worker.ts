@@ -140,12 +140,12 @@ export function startEventWorker(
     }
   }
 
-  /**
-   * A started event runs alone, because its process ended while it ran. Another event is new again,
-   * and goes behind those that wait.
-   */
-  const returnUnhandled = (job: LeasedJob) =>
-    database.runEach(giveBack(tables, job, { rank: job.runsAlone ? ranks.started : ranks.new }));
+  /** An event that was new before goes behind those that wait. */
+  function returnUnhandled(job: LeasedJob): void {
+    const wasStarted = job.runsAlone; // by a process that ended while it ran
+    const rank = wasStarted ? ranks.started : ranks.new;
+    database.runEach(giveBack(tables, job, { rank }));
+  }
 
   /** No attempt can read the event. A new delivery of it replaces the dead letter. */
   function recordDamaged(job: LeasedJob, attempt: number): void {
