@@ -133,11 +133,12 @@ function createLoadingSource(
   }
 
   async function tryFirst(onFailure: (failure: string) => void): Promise<void> {
-    const wasCalled = running ?? results.loaded ?? results.failed; // for a delivery
-    if (wasCalled !== undefined) return;
+    const earlierCall = running ?? results.loaded ?? results.failed; // for a delivery
+    if (earlierCall !== undefined) return;
     const { failure } = await refresh(clock.monotonicMs());
     if (failure === undefined) return;
-    results.failed = undefined; // the first delivery calls the function again
+    // No pause follows this failure: the first delivery calls the function again.
+    results.failed = undefined;
     onFailure(failure);
   }
 
