@@ -141,19 +141,18 @@ export function createAdapterReceiver(traits: AdapterTraits, options: ReceiverOp
         resolve(response);
       };
       const timer = setTimeout(() => {
-        respond(endByTimeout(reception.stage));
         reception.hasTimedOut = true;
+        respond(endByTimeout(reception.stage));
         const reason = new Error("The receiver responded because of its timeout.");
         reception.controller.abort(withSafeMessage(reason));
       }, timeoutMs);
-      const complete = (result: Result<ReportedResponse, Refusal>) => {
-        clearTimeout(timer);
-        if (reception.hasTimedOut) completeLate(result);
-        else respond(result);
-      };
-      runSteps(head, reader, reception).then(complete, (error) =>
-        complete({ value: endByUnexpectedError(error) }),
-      );
+      runSteps(head, reader, reception)
+        .catch((error) => ({ value: endByUnexpectedError(error) }))
+        .then((result) => {
+          clearTimeout(timer);
+          if (reception.hasTimedOut) completeLate(result);
+          else respond(result);
+        });
     });
   }
 
