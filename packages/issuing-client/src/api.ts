@@ -38,12 +38,31 @@ export function createApi<Paths extends object>(settings: Settings): Api<Paths> 
   if (typeof Request === "undefined") throw configurationError(describeMissingFetch("client.api"));
   const root = `${settings.service?.baseUrl}/api/v1`; // spec 9
 
+  function pathSerializer(path: string, params: Record<string, unknown>): string {
+    for (const [name, value] of Object.entries(params))
+      if (typeof value !== "number") parseId(`path parameter ${name}`, value);
+    return defaultPathSerializer(path, params);
+  }
+
+  /**
+   * The class of the requests that openapi-fetch creates. It checks the address before it becomes a
+   * URL, which would resolve its dot segments.
+   */
+  const CheckedRequest = new Proxy(Request, {
+    construct(target, [address, init]) {
+      getService(settings); // a missing address is an error of the first call
+      const checked = removeSecondPrefix(root, address);
+      checkAddress(root, checked);
+      return new target(checked, init);
+    },
+  });
+
   async function fetch(request: Request): Promise<Response> {
     const { method, url, signal } = request;
     const given: Record<string, string> = Object.fromEntries(request.headers);
     const { "content-type": contentType, authorization: _, ...headers } = given;
     const callSettings = parseCallOptions({ signal, headers }, settings);
-    checkAddress(root, url); // again, because a middleware can replace the request
+    checkAddress(root, url); // again: a middleware can replace the request by one of its own
     const ownKey = callSettings.headers["idempotency-key"];
     if (ownKey !== undefined) parseIdempotencyKey(ownKey);
     const call: Call<Response> = {
@@ -59,27 +78,11 @@ export function createApi<Paths extends object>(settings: Settings): Api<Paths> 
     return send(call, callSettings);
   }
 
-  /** Validates the address before it becomes a URL, which would resolve its dot segments. */
-  const CheckedRequest = new Proxy(Request, {
-    construct(target, [address, init]) {
-      getService(settings); // a missing address is an error of the first call
-      const checked = removeSecondPrefix(root, address);
-      checkAddress(root, checked);
-      return new target(checked, init);
-    },
-  });
-
-  function pathSerializer(path: string, params: Record<string, unknown>): string {
-    for (const [name, value] of Object.entries(params))
-      if (typeof value !== "number") parseId(`path parameter ${name}`, value);
-    return defaultPathSerializer(path, params);
-  }
-
   return createClient<BelowRoot<Paths>>({
     baseUrl: root,
-    fetch,
-    Request: CheckedRequest,
     pathSerializer,
+    Request: CheckedRequest,
+    fetch,
   });
 }
 
