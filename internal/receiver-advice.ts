@@ -1,7 +1,7 @@
 /** What to change when a receiver does not respond 2xx, or when an address does not respond. */
 
 /** How a receiver responded to a valid delivery, or why there was no response. */
-interface ReceiverResponse {
+interface FailedDelivery {
   /** Absent when there was no response. 0 for a redirect whose status the runtime hides. */
   status?: number | undefined;
   /** Why there was no response: a name of `adviceByError`, or a code of the connection. */
@@ -9,7 +9,7 @@ interface ReceiverResponse {
 }
 
 /** @param url the address of the receiver. */
-export function adviseReceiver({ status, error = "" }: ReceiverResponse, url: URL): string {
+export function adviseReceiver({ status, error = "" }: FailedDelivery, url: URL): string {
   if (status === undefined) return adviceByError[error] ?? describeNoResponse(error, url);
   if (status < 400)
     return "Use the address that it redirects to. If that is a login page, exempt this path from logins."; // spec 6.3.5

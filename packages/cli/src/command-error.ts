@@ -65,7 +65,7 @@ export class CommandError extends Error {
 }
 
 /** Describes an error of any kind. An unexpected one has its stack. */
-export async function describeError(error: unknown): Promise<CommandError> {
+export async function toCommandError(error: unknown): Promise<CommandError> {
   if (error instanceof CommandError) return error;
   const systemError = describeSystemError(error);
   if (systemError !== undefined) return new CommandError(systemError);
@@ -130,7 +130,9 @@ function listReasons({ problem, userMessage, fields, message }: IssuingError): s
 }
 
 /** Why the service rejected a row: its own text of a 422, when there is one. */
-export const describeRejection = (error: Pick<IssuingError, "message" | "userMessage">): string =>
+export const describeRejectedRow = (
+  error: Pick<IssuingError, "message" | "userMessage">,
+): string =>
   [generalFormMessage, generalUserMessage].includes(error.userMessage)
     ? removeErrorLink(error.message)
     : error.userMessage;

@@ -6,7 +6,7 @@ import { findNearestName } from "@loyalty-cards/internal/known-options";
 import { Command, CommanderError } from "commander";
 import packageJson from "../package.json" with { type: "json" };
 import { addExamples, type Cli, parseWhole } from "./command.ts";
-import { CommandError, describeError, exitCodeDescriptions, exitCodes } from "./command-error.ts";
+import { CommandError, exitCodeDescriptions, exitCodes, toCommandError } from "./command-error.ts";
 import { addCardCommands } from "./commands/cards.ts";
 import { addDevCommand } from "./commands/dev.ts";
 import { addDoctorCommand } from "./commands/doctor.ts";
@@ -58,7 +58,7 @@ async function printError(
   const shown =
     error instanceof CommanderError
       ? describeUsageError(error, findCommand(program, args))
-      : await describeError(error);
+      : await toCommandError(error);
   const { code, text: message, exitCode } = shown;
   const json = { error: { code, message: message.format(true), exitCode } };
   if (isJson) print.error(Text.from(formatJson(json)));

@@ -19,7 +19,7 @@ import {
   sqliteOutbox,
 } from "@loyalty-cards/issuing-outbox";
 import type { Context } from "../command.ts";
-import { CommandError, describeError, describeSystemError, exitCodes } from "../command-error.ts";
+import { CommandError, describeSystemError, exitCodes, toCommandError } from "../command-error.ts";
 import { Text } from "../printable.ts";
 import type { ListIndex } from "./list-index.ts";
 import type { ImportRow } from "./row.ts";
@@ -276,7 +276,7 @@ export async function toRunError(error: unknown, file: string, { hasSent }: RunF
     return new CommandError(`${problem} ${advice}`, { exitCode: exitCodes.stopped });
   if (problem !== undefined) return new CommandError(problem);
   if (!hasSent || !isIssuingError(error)) return error; // it has an exit code
-  const { text, code, exitCode } = await describeError(error);
+  const { text, code, exitCode } = await toCommandError(error);
   return new CommandError(Text.lines([text, advice]), { code, exitCode });
 }
 

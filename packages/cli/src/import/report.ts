@@ -11,7 +11,7 @@ import { removeErrorLink } from "@loyalty-cards/internal/errors";
 import { formatDuration, formatNumber } from "@loyalty-cards/internal/format";
 import type { OutboxCounts, SqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import type { Context } from "../command.ts";
-import { CommandError, describeRejection, exitCodes } from "../command-error.ts";
+import { CommandError, describeRejectedRow, exitCodes } from "../command-error.ts";
 import { formatCount, formatTable, type Part, style, text } from "../printable.ts";
 import type { ListIndex } from "./list-index.ts";
 import { countEnded } from "./list-outbox.ts";
@@ -154,7 +154,7 @@ async function* listReasons(
   for (const { reason } of invalid) yield { said: reason, sentence: reason };
   for await (const { userId, error } of outbox.list({ state: "rejected" }))
     if (error !== undefined && index.findValidRow(userId) !== undefined)
-      yield { said: describeRejection(error), sentence: removeErrorLink(error.message) };
+      yield { said: describeRejectedRow(error), sentence: removeErrorLink(error.message) };
 }
 
 const headers = {
@@ -206,7 +206,7 @@ export async function* listRejected(
       if (line === undefined) continue; // no longer in the list
       const isKnown = state === "rejected" && error;
       const reason = isKnown
-        ? describeRejection(error)
+        ? describeRejectedRow(error)
         : "A card may exist: look in the service's console.";
       const code = error?.code ?? state;
       yield toRejectedCells({ line, userId, code, reason, idempotencyKey });
