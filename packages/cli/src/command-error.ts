@@ -64,13 +64,13 @@ export class CommandError extends Error {
   }
 }
 
-/** Describes an error of any kind. An unexpected one has its stack. */
+/** Converts an error of any kind. The message of an unexpected one has its stack. */
 export async function toCommandError(error: unknown): Promise<CommandError> {
   if (error instanceof CommandError) return error;
   const systemError = describeSystemError(error);
   if (systemError !== undefined) return new CommandError(systemError);
   const { isIssuingError } = await import("@loyalty-cards/issuing-client");
-  if (isIssuingError(error)) return describeIssuingError(error);
+  if (isIssuingError(error)) return fromIssuingError(error);
   const stack = Text.multiline(String((error as Error)?.stack ?? error));
   return new CommandError(stack, { exitCode: exitCodes.failed });
 }
@@ -98,7 +98,7 @@ export const repeatAdvice =
   "A card may have been issued. Run the same command again within 24 hours: its key is the same, so there is one card.";
 
 /** The message quotes the service only for a 422, because its text can contain personal data. */
-function describeIssuingError(error: IssuingError): CommandError {
+function fromIssuingError(error: IssuingError): CommandError {
   const { code, outcome, idempotencyKey } = error;
   const isKeyRefused = code === "unauthorized" || code === "forbidden";
   const lines = [removeErrorLink(error.message), ...listReasons(error)];

@@ -40,7 +40,7 @@ export type Action<Options> = (
   options: Options,
   // biome-ignore lint/suspicious/noExplicitAny: as the command declares its arguments
   ...args: any[]
-) => Promise<number> | Promise<void> | Promise<undefined>;
+) => Promise<number | undefined>;
 
 /** The tree of commands in one process. */
 export interface Cli {

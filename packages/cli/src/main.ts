@@ -57,7 +57,7 @@ async function printError(
   }
   const shown =
     error instanceof CommanderError
-      ? describeUsageError(error, findCommand(program, args))
+      ? toUsageError(error, findCommand(program, args))
       : await toCommandError(error);
   const { code, text: message, exitCode } = shown;
   const json = { error: { code, message: message.format(true), exitCode } };
@@ -146,10 +146,10 @@ const nameCommand = (command: Command): string =>
   command.parent === null ? command.name() : `${nameCommand(command.parent)} ${command.name()}`;
 
 /**
- * Describes an error of commander. It quotes arguments, so only the line break before a suggestion
+ * Converts an error of commander. It quotes arguments, so only the line break before a suggestion
  * is kept.
  */
-function describeUsageError(error: CommanderError, command: Command): CommandError {
+function toUsageError(error: CommanderError, command: Command): CommandError {
   if (error.code === "commander.help") return new CommandError("a command is missing");
   const [problem = "", ...suggestion] = error.message
     .replace(/^error: (command-argument )?/, "")

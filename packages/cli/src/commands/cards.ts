@@ -98,7 +98,7 @@ async function printCard(
   { createClient, print }: Context,
   _options: object,
   cardId: string,
-): Promise<void> {
+): Promise<undefined> {
   const found = await (await createClient()).getCard(cardId);
   print.data(found, () => formatCard(found));
 }
@@ -107,7 +107,7 @@ async function printOperations(
   { createClient, print }: Context,
   { limit }: { limit?: number },
   cardId: string,
-): Promise<void> {
+): Promise<undefined> {
   const client = await createClient();
   const list = await client.listOperations(cardId, limit === undefined ? {} : { limit });
   print.data(list, () => {
@@ -122,7 +122,7 @@ async function runConsent(
   { createClient, print }: Context,
   { set, version }: { set?: "yes" | "no"; version?: string },
   cardId: string,
-): Promise<void> {
+): Promise<undefined> {
   if (set === undefined && version !== undefined) throw new CommandError("--version needs --set.");
   const client = await createClient();
   const change = { marketing: set === "yes", ...(version !== undefined && { version }) };
