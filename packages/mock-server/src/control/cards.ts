@@ -44,18 +44,24 @@ export function addCardRoutes(router: Router, { domain }: Backend): void {
     toOperationView,
   );
   for (const [name, type] of Object.entries(typeByRoute)) {
-    routeWithBody(`POST /cards/:id/${name} 201`, isPointsInput, ({ id, body }) =>
-      viewOperation(recordPoints(domain, id, { type, points: body.points })),
+    routeWithBody(
+      `POST /cards/:id/${name}`,
+      isPointsInput,
+      ({ id, body }) => viewOperation(recordPoints(domain, id, { type, points: body.points })),
+      201,
     );
   }
-  routeWithBody("POST /cards/:id/correct 201", isCorrectionInput, ({ id, body }) =>
-    viewOperation(recordCorrection(domain, id, body.change)),
+  routeWithBody(
+    "POST /cards/:id/correct",
+    isCorrectionInput,
+    ({ id, body }) => viewOperation(recordCorrection(domain, id, body.change)),
+    201,
   );
   route("PUT /cards/:id/wallets/:wallet", ({ id, wallet }) => addToWallet(domain, id, wallet));
   route("DELETE /cards/:id/wallets/:wallet", ({ id, wallet }) =>
     removeFromWallet(domain, id, wallet),
   );
-  route("POST /operations/:id/cancel 201", ({ id }) => viewOperation(cancelOperation(domain, id)));
+  route("POST /operations/:id/cancel", ({ id }) => viewOperation(cancelOperation(domain, id)), 201);
 }
 
 /** Punctuation separates the digits of a phone number, but belongs to a name or an id. */

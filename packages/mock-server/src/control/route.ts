@@ -24,28 +24,29 @@ interface ControlCall {
   request: Request;
 }
 
-/**
- * The method, the path, in which `:id` is a variable segment, and the status of a response with a
- * body unless it is 200.
- */
+/** The method and the path, in which `:id` is a variable segment. */
 type RoutePattern = `${"GET" | "POST" | "PUT" | "PATCH" | "DELETE"} /${string}`;
 
 /** Returns the JSON of the response; nothing for a 204. */
 type Run<RouteCall> = (call: RouteCall) => unknown;
 
-/** Adds routes to the control API. `route` does not read a body. */
+/**
+ * Adds routes to the control API. `route` does not read a body. A `status` is that of a response
+ * with a body.
+ */
 export type Router = ReturnType<typeof createRouter>;
 
 export function createRouter(app: App) {
   function addRoute(
     pattern: RoutePattern,
     run: (controlCall: ControlCall, call: Call) => Promise<Result<unknown, Problem>>,
+    status = 200,
   ): void {
-    const [method = "", path, status = "200"] = pattern.split(" ");
+    const [method = "", path] = pattern.split(" ");
     app.on(method, `/_mock${path}`, async (call) => {
       try {
         const result = await run(toControlCall(call), call);
-        return respond(call, toReply(result, Number(status)));
+        return respond(call, toReply(result, status));
       } catch (error) {
         return respond(call, problemReply(toProblem(error)));
       }
@@ -53,23 +54,25 @@ export function createRouter(app: App) {
   }
 
   return {
-    route(pattern: RoutePattern, run: Run<ControlCall>): void {
-      addRoute(pattern, async (controlCall) => ({ value: await run(controlCall) }));
+    route(pattern: RoutePattern, run: Run<ControlCall>, status?: number): void {
+      addRoute(pattern, async (controlCall) => ({ value: await run(controlCall) }), status);
     },
 
     routeWithBody<Body>(
       pattern: RoutePattern,
       validator: ControlValidator<Body>,
       run: Run<ControlCall & { body: Body }>,
+      status?: number,
     ): void {
-      addRoute(pattern, async (controlCall, call) => {
+      async function runWithBody(controlCall: ControlCall, call: Call) {
         const text = await readText(call);
         if (text.failure !== undefined) return text;
         const json = parseJson(call, text.value);
         if (json.failure !== undefined) return json;
         const body = validateInput(validator, json.value);
         return { value: await run({ ...controlCall, body }) };
-      });
+      }
+      addRoute(pattern, runWithBody, status);
     },
 
     /**

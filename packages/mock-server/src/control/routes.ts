@@ -60,13 +60,23 @@ function addServiceRoutes({ route, routeWithBody }: Router, backend: Backend): v
   });
 
   route("GET /templates", () => ({ items: [...domain.state.templates.values()] }));
-  routeWithBody("POST /templates 201", isTemplateInput, ({ body }) => createTemplate(domain, body));
+  routeWithBody(
+    "POST /templates",
+    isTemplateInput,
+    ({ body }) => createTemplate(domain, body),
+    201,
+  );
   route("POST /templates/:id/archive", ({ id }) => archiveTemplate(domain, id));
   route("GET /api-keys", () => ({ items: [...domain.state.apiKeys.values()] }));
-  routeWithBody("POST /api-keys 201", isApiKeyInput, ({ body }) => createApiKey(domain, body.kind));
+  routeWithBody(
+    "POST /api-keys",
+    isApiKeyInput,
+    ({ body }) => createApiKey(domain, body.kind),
+    201,
+  );
   route("DELETE /api-keys/:id", ({ id }) => revokeApiKey(domain, id));
   route("GET /faults", () => ({ items: [...domain.state.faults.values()] }));
-  routeWithBody("POST /faults 201", isFaultInput, ({ body }) => addFault(domain, body));
+  routeWithBody("POST /faults", isFaultInput, ({ body }) => addFault(domain, body), 201);
   route("DELETE /faults", () => clearFaults(domain));
   route("DELETE /faults/:id", ({ id }) => removeFault(domain, id));
 }
@@ -74,20 +84,23 @@ function addServiceRoutes({ route, routeWithBody }: Router, backend: Backend): v
 function addWebhookRoutes({ route, routeWithBody, routeQuery }: Router, backend: Backend): void {
   const { domain, dispatcher } = backend;
   route("GET /webhooks/endpoints", () => ({ items: [...domain.state.endpoints.values()] }));
-  routeWithBody("POST /webhooks/endpoints 201", isEndpointInput, ({ body }) =>
-    createEndpoint(domain, body),
+  routeWithBody(
+    "POST /webhooks/endpoints",
+    isEndpointInput,
+    ({ body }) => createEndpoint(domain, body),
+    201,
   );
   routeWithBody("PATCH /webhooks/endpoints/:id", isEndpointChange, ({ id, body }) =>
     updateEndpoint(domain, id, body),
   );
   route("DELETE /webhooks/endpoints/:id", ({ id }) => deleteEndpoint(domain, id));
   route("POST /webhooks/endpoints/:id/new-secret", ({ id }) => replaceSecret(domain, id));
-  route("POST /webhooks/endpoints/:id/test 202", ({ id }) => dispatcher.sendTest(id));
+  route("POST /webhooks/endpoints/:id/test", ({ id }) => dispatcher.sendTest(id), 202);
 
   route("GET /webhooks/deliveries/:id", ({ id }) =>
     getById(domain.state.deliveries, id, "delivery"),
   );
-  route("POST /webhooks/deliveries/:id/resend 202", ({ id }) => dispatcher.resend(id));
+  route("POST /webhooks/deliveries/:id/resend", ({ id }) => dispatcher.resend(id), 202);
 
   routeQuery("GET /traffic", (query) => listTraffic(backend, query));
 }
