@@ -27,7 +27,7 @@ const own = [
 ];
 
 export function addReference(app: App, { domain }: Backend): void {
-  app.get("/api/docs", async (call) => {
+  app.get("/api/docs", async (context) => {
     const { default: openapi } = await import("@loyalty-cards/openapi/openapi.json", {
       with: { type: "json" },
     });
@@ -37,13 +37,13 @@ export function addReference(app: App, { domain }: Backend): void {
       templateId: getDefaultTemplate(domain).id,
       cardId: [...domain.state.cards.keys()].at(-1) ?? "",
     };
-    return respond(call, pageReply(referencePage(openapi, view)));
+    return respond(context, pageReply(referencePage(openapi, view)));
   });
   for (const name of own)
-    app.get(`/api/docs/${name}`, async (call) =>
-      respond(call, await findFile(`reference/${name}`)),
+    app.get(`/api/docs/${name}`, async (context) =>
+      respond(context, await findFile(`reference/${name}`)),
     );
-  app.get(`/api/docs/${vendored}`, async (call) => respond(call, await readVendored()));
+  app.get(`/api/docs/${vendored}`, async (context) => respond(context, await readVendored()));
 }
 
 /**

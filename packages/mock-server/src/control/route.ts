@@ -7,7 +7,7 @@ import type { ControlValidator } from "@loyalty-cards/openapi/control-validators
 import { ConflictError, InputError, NotFoundError } from "../domain/errors.ts";
 import { createProblem, createValidationProblem, type Problem } from "../domain/problem.ts";
 import { validateInput } from "../domain/validation.ts";
-import { type App, type Call, respond } from "../http/app.ts";
+import { type ApiContext, type App, respond } from "../http/app.ts";
 import { emptyReply, jsonReply, problemReply, type Reply } from "../http/reply.ts";
 import { parseJson, parseLimit, readText } from "../http/request.ts";
 import { WaitTimeoutError } from "./wait-for.ts";
@@ -15,7 +15,7 @@ import { WaitTimeoutError } from "./wait-for.ts";
 /** The longest list of a response. The console asks for 100 more each time. */
 export const maxListed = 10_000;
 
-interface ControlCall {
+interface RouteInput {
   /** The variable segments of the path. */
   id: string;
   wallet: string;
@@ -28,7 +28,7 @@ interface ControlCall {
 type RoutePattern = `${"GET" | "POST" | "PUT" | "PATCH" | "DELETE"} /${string}`;
 
 /** Returns the JSON of the response; nothing for a 204. */
-type Run<RouteCall> = (call: RouteCall) => unknown;
+type Run<Input> = (input: Input) => unknown;
 
 /**
  * Adds routes to the control API. `route` does not read a body. A `status` is that of a response
@@ -39,38 +39,38 @@ export type Router = ReturnType<typeof createRouter>;
 export function createRouter(app: App) {
   function addRoute(
     pattern: RoutePattern,
-    run: (controlCall: ControlCall, call: Call) => Promise<Result<unknown, Problem>>,
+    run: (input: RouteInput, context: ApiContext) => Promise<Result<unknown, Problem>>,
     status = 200,
   ): void {
     const [method = "", path] = pattern.split(" ");
-    app.on(method, `/_mock${path}`, async (call) => {
+    app.on(method, `/_mock${path}`, async (context) => {
       try {
-        const result = await run(toControlCall(call), call);
-        return respond(call, toReply(result, status));
+        const result = await run(toRouteInput(context), context);
+        return respond(context, toReply(result, status));
       } catch (error) {
-        return respond(call, problemReply(toProblem(error)));
+        return respond(context, problemReply(toProblem(error)));
       }
     });
   }
 
   return {
-    route(pattern: RoutePattern, run: Run<ControlCall>, status?: number): void {
-      addRoute(pattern, async (controlCall) => ({ value: await run(controlCall) }), status);
+    route(pattern: RoutePattern, run: Run<RouteInput>, status?: number): void {
+      addRoute(pattern, async (input) => ({ value: await run(input) }), status);
     },
 
     routeWithBody<Body>(
       pattern: RoutePattern,
       validator: ControlValidator<Body>,
-      run: Run<ControlCall & { body: Body }>,
+      run: Run<RouteInput & { body: Body }>,
       status?: number,
     ): void {
-      async function runWithBody(controlCall: ControlCall, call: Call) {
-        const text = await readText(call);
+      async function runWithBody(input: RouteInput, context: ApiContext) {
+        const text = await readText(context);
         if (text.failure !== undefined) return text;
-        const json = parseJson(call, text.value);
+        const json = parseJson(context, text.value);
         if (json.failure !== undefined) return json;
         const body = validateInput(validator, json.value);
-        return { value: await run({ ...controlCall, body }) };
+        return { value: await run({ ...input, body }) };
       }
       addRoute(pattern, runWithBody, status);
     },
@@ -81,12 +81,12 @@ export function createRouter(app: App) {
      */
     routeList<Item>(
       pattern: RoutePattern,
-      list: (controlCall: ControlCall) => readonly Item[],
+      list: (input: RouteInput) => readonly Item[],
       view: (item: Item) => unknown,
     ): void {
-      addRoute(pattern, async (controlCall) => {
-        const items = list(controlCall);
-        const limit = parseLimit(controlCall.query["limit"], { max: maxListed });
+      addRoute(pattern, async (input) => {
+        const items = list(input);
+        const limit = parseLimit(input.query["limit"], { max: maxListed });
         if (limit.failure !== undefined) return limit;
         const viewed = items.slice(0, limit.value).map((item) => view(item));
         return { value: { items: viewed, total: items.length } };
@@ -96,14 +96,14 @@ export function createRouter(app: App) {
     /** A route that checks its query. */
     routeQuery(
       pattern: RoutePattern,
-      run: (query: ControlCall["query"]) => Result<unknown, Problem>,
+      run: (query: RouteInput["query"]) => Result<unknown, Problem>,
     ): void {
       addRoute(pattern, async ({ query }) => run(query));
     },
   };
 }
 
-function toControlCall({ req }: Call): ControlCall {
+function toRouteInput({ req }: ApiContext): RouteInput {
   const { id = "", wallet = "" } = req.param() as Record<string, string>;
   return { id, wallet, query: req.query(), request: req.raw };
 }

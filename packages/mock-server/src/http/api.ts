@@ -35,31 +35,31 @@ export function addApi(app: App, backend: Backend): void {
       // The body is read before the key is checked, because the log has the body of a 401 too.
       ...(hasBody ? [readBody] : []),
       ...middleware,
-      (call) => respond(call, handle(domain, call)),
+      (context) => respond(context, handle(domain, context)),
     );
   }
   // On a port, /api/docs is the interactive reference.
-  app.on("GET", ["/api/docs", "/api/docs/json"], async (call) => {
+  app.on("GET", ["/api/docs", "/api/docs/json"], async (context) => {
     const { default: document } = await import("@loyalty-cards/openapi/openapi.json", {
       with: { type: "json" },
     });
     const servers = [{ url: `${domain.baseUrl}/api/v1`, description: "This mock server." }];
-    return respond(call, jsonReply(200, { ...document, servers }));
+    return respond(context, jsonReply(200, { ...document, servers }));
   });
-  app.notFound((call) => {
-    const reply = createNotFound(app, call);
+  app.notFound((context) => {
+    const reply = createNotFound(app, context);
     // A browser requests an icon for each response that it shows, which is not traffic of the app.
-    const isLogged = !call.req.path.startsWith("/_mock") && call.req.path !== "/favicon.ico";
-    if (isLogged) logUnrouted(backend, call, reply);
-    return respond(call, reply);
+    const isLogged = !context.req.path.startsWith("/_mock") && context.req.path !== "/favicon.ico";
+    if (isLogged) logUnrouted(backend, context, reply);
+    return respond(context, reply);
   });
 }
 
-const readBody: Middleware = async (call, next) => {
-  const { entry } = call.var;
-  const { value: text, failure } = await readText(call);
-  if (failure !== undefined) return respond(call, problemReply(failure));
-  call.set("text", text);
+const readBody: Middleware = async (context, next) => {
+  const { entry } = context.var;
+  const { value: text, failure } = await readText(context);
+  if (failure !== undefined) return respond(context, problemReply(failure));
+  context.set("text", text);
   entry.requestBody = toLoggedBody(text);
   return next();
 };
@@ -69,16 +69,16 @@ const unauthorized = createProblem(401, "The API key is missing or unknown.");
 /** A request needs a valid API key (spec 5.2). */
 const authenticate =
   (domain: Domain): Middleware =>
-  async (call, next) => {
-    const key = parseBearer(call.req.header("authorization"));
+  async (context, next) => {
+    const key = parseBearer(context.req.header("authorization"));
     const { kind } = domain.state.apiKeys.get(key ?? "") ?? {};
     if (kind === undefined) {
       const reason = key === undefined ? "no API key" : "unknown key";
-      return respond(call, problemReply(unauthorized, { reason }));
+      return respond(context, problemReply(unauthorized, { reason }));
     }
-    call.set("apiKeyKind", kind);
-    call.set("state", domain.state);
-    call.var.entry.apiKey = apiKeyNames[kind];
+    context.set("apiKeyKind", kind);
+    context.set("state", domain.state);
+    context.var.entry.apiKey = apiKeyNames[kind];
     return next();
   };
 
@@ -94,15 +94,15 @@ function trackEarlierRequests(domain: Domain): Middleware {
   /** The keys of the requests that are being processed. */
   const inProgress = new Set<string>();
 
-  return async (call, next) => {
-    const { entry } = call.var;
-    const key = call.req.header("idempotency-key");
+  return async (context, next) => {
+    const { entry } = context.var;
+    const key = context.req.header("idempotency-key");
     if (key !== undefined) entry.idempotencyKey = key;
     if (key === undefined || entry.operation !== "issueCard") {
-      call.set("earlier", { isInProgress: false });
+      context.set("earlier", { isInProgress: false });
       return next();
     }
-    call.set("earlier", {
+    context.set("earlier", {
       isInProgress: inProgress.has(key),
       cardAgeMs: getCardAgeMs(domain, key),
     });
@@ -123,11 +123,11 @@ function getCardAgeMs(domain: Domain, key: string): number | undefined {
 }
 
 /** Runs after the faults, because they also match a request whose body is not JSON. */
-const parseBody: Middleware = async (call, next) => {
-  const { text } = call.var;
+const parseBody: Middleware = async (context, next) => {
+  const { text } = context.var;
   if (text === undefined) return next();
-  const { value: body, failure } = parseJson(call, text);
-  if (failure !== undefined) return respond(call, problemReply(failure));
-  call.set("body", body);
+  const { value: body, failure } = parseJson(context, text);
+  if (failure !== undefined) return respond(context, problemReply(failure));
+  context.set("body", body);
   return next();
 };

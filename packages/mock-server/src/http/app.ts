@@ -31,7 +31,8 @@ interface ApiVariables {
 }
 
 export type App = Hono<Env>;
-export type Call = Context<Env>;
+/** Hono's context of a request. */
+export type ApiContext = Context<Env>;
 export type Middleware = MiddlewareHandler<Env>;
 
 const internalError = problemReply(createProblem(500, "The mock service failed."));
@@ -43,9 +44,9 @@ export function createApp({ baseUrl, log }: Settings): App {
     return pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : pathname;
   };
   const app: App = new Hono(prefix === "" ? {} : { getPath });
-  app.onError((error, call) => {
+  app.onError((error, context) => {
     log(`The mock service failed: ${describeError(error)}.`);
-    return respond(call, internalError);
+    return respond(context, internalError);
   });
   return app;
 }
@@ -64,8 +65,8 @@ export async function getReply(app: App, request: Request): Promise<Reply> {
 let handled: Response | undefined;
 
 /** Responds with this reply. A middleware can replace it after `next()`. */
-export function respond(call: Call, reply: Reply): Response {
-  call.env.reply = reply;
+export function respond(context: ApiContext, reply: Reply): Response {
+  context.env.reply = reply;
   handled ??= new Response(null);
   return handled;
 }
@@ -76,7 +77,7 @@ const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"];
  * @returns a 405 where the path has other methods; else a 404 that lists the operations of the API,
  * or of the control API, for a developer who mistyped a path.
  */
-export function createNotFound(app: App, { req: { method, path } }: Call): Reply {
+export function createNotFound(app: App, { req: { method, path } }: ApiContext): Reply {
   const message = `There is no ${method} ${path}.`;
   const reason = toReason(message);
   const allowed = methods.filter((each) => hasRoute(app, each, path));

@@ -2,7 +2,7 @@
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import type { Backend } from "../backend/backend.ts";
 import { createProblem } from "../domain/problem.ts";
-import { type App, type Call, type Middleware, respond } from "./app.ts";
+import { type ApiContext, type App, type Middleware, respond } from "./app.ts";
 import { problemReply } from "./reply.ts";
 import { logUnrouted } from "./traffic-log.ts";
 
@@ -17,21 +17,21 @@ export function addGuards(app: App, backend: Backend): void {
 /** Responds 403 to a request that must be rejected. One to the API is in the log of requests. */
 function createGuard(backend: Backend, acceptsAnyHost: boolean): Middleware {
   const ownHost = new URL(backend.settings.baseUrl).host;
-  function reject(call: Call, detail: string): Response {
+  function reject(context: ApiContext, detail: string): Response {
     const reply = problemReply(createProblem(403, detail));
-    if (call.req.path.startsWith("/api/")) logUnrouted(backend, call, reply);
-    return respond(call, reply);
+    if (context.req.path.startsWith("/api/")) logUnrouted(backend, context, reply);
+    return respond(context, reply);
   }
 
-  return async (call, next) => {
-    const host = call.req.header("host");
+  return async (context, next) => {
+    const host = context.req.header("host");
     if (!acceptsAnyHost && !isOwnHost(host, ownHost)) {
       const rule = "only host names of this machine are allowed.";
-      return reject(call, `The Host header names "${host}"; ${rule}`);
+      return reject(context, `The Host header names "${host}"; ${rule}`);
     }
-    const isReading = call.req.method === "GET" || call.req.method === "HEAD";
-    if (!isReading && isCrossOrigin(call, host ?? ownHost))
-      return reject(call, "Pages of another origin must not change anything here.");
+    const isReading = context.req.method === "GET" || context.req.method === "HEAD";
+    if (!isReading && isCrossOrigin(context, host ?? ownHost))
+      return reject(context, "Pages of another origin must not change anything here.");
     return next();
   };
 }
@@ -44,7 +44,7 @@ function isOwnHost(host: string | undefined, ownHost: string): boolean {
   return isLoopback(hostname) || hostname.endsWith(".internal");
 }
 
-function isCrossOrigin({ req }: Call, host: string): boolean {
+function isCrossOrigin({ req }: ApiContext, host: string): boolean {
   const origin = req.header("origin");
   if (origin !== undefined && getHost(origin) !== host) return true;
   const fetchSite = req.header("sec-fetch-site");

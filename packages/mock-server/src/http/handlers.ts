@@ -9,18 +9,18 @@ import { issueCard } from "../domain/issue-card.ts";
 import { listOperations, toOperation } from "../domain/ledger.ts";
 import { createProblem, createValidationProblem, toFieldErrors } from "../domain/problem.ts";
 import type { Customer, StoredCard } from "../domain/state.ts";
-import type { Call } from "./app.ts";
+import type { ApiContext } from "./app.ts";
 import { jsonReply, problemReply, type Reply } from "./reply.ts";
 import { parseLimit } from "./request.ts";
 
-type Handler = (domain: Domain, call: Call) => Reply;
+type Handler = (domain: Domain, context: ApiContext) => Reply;
 
 export const handlers: Record<OperationId, Handler> = {
-  issueCard(domain, call) {
-    const { entry, apiKeyKind, body } = call.var;
+  issueCard(domain, context) {
+    const { entry, apiKeyKind, body } = context.var;
     const { result, isReplay, warnings } = issueCard(domain, {
       requestId: entry.id,
-      templateId: getId(call),
+      templateId: getId(context),
       body,
       idempotencyKey: entry.idempotencyKey,
       issuedVia: issuedVia[apiKeyKind],
@@ -32,29 +32,29 @@ export const handlers: Record<OperationId, Handler> = {
     return isReplay ? { ...reply, reason: "replay" } : reply;
   },
 
-  getCard(domain, call) {
-    const card = findCard(domain, call);
+  getCard(domain, context) {
+    const card = findCard(domain, context);
     return card === undefined ? noCard : jsonReply(200, toCard(domain, card));
   },
 
-  listOperations(domain, call) {
-    const card = findCard(domain, call);
+  listOperations(domain, context) {
+    const card = findCard(domain, context);
     if (card === undefined) return noCard;
-    const limit = parseLimit(call.req.query("limit"));
+    const limit = parseLimit(context.req.query("limit"));
     if (limit.failure !== undefined) return problemReply(limit.failure);
     const newest = listOperations(domain, card.id).slice(0, limit.value);
     return jsonReply(200, { items: newest.map(toOperation) });
   },
 
-  getConsent(domain, call) {
-    const card = findCard(domain, call);
+  getConsent(domain, context) {
+    const card = findCard(domain, context);
     return card === undefined ? noCard : jsonReply(200, toConsentState(getHolder(domain, card)));
   },
 
-  setConsent(domain, call) {
-    const card = findCard(domain, call);
+  setConsent(domain, context) {
+    const card = findCard(domain, context);
     if (card === undefined) return noCard;
-    const { entry, body } = call.var;
+    const { entry, body } = context.var;
     if (!isConsentChange(body))
       return problemReply(createValidationProblem(toFieldErrors(isConsentChange)));
     const holder = getHolder(domain, card);
@@ -66,9 +66,9 @@ export const handlers: Record<OperationId, Handler> = {
 const noCard = problemReply(createProblem(404, "There is no card with this id."));
 
 /** The variable segment of the path. */
-const getId = ({ req }: Call) => req.param("id") ?? "";
+const getId = ({ req }: ApiContext) => req.param("id") ?? "";
 
-const findCard = ({ state }: Domain, call: Call) => state.cards.get(getId(call));
+const findCard = ({ state }: Domain, context: ApiContext) => state.cards.get(getId(context));
 
 /** Customers are never removed. */
 const getHolder = ({ state }: Domain, { customerId }: StoredCard) =>

@@ -5,7 +5,7 @@
 import type { Domain } from "../domain/context.ts";
 import { createProblem } from "../domain/problem.ts";
 import { type FaultTarget, type RequestFault, takeRequestFault } from "../faults/rules.ts";
-import { type Call, type Middleware, respond } from "./app.ts";
+import { type ApiContext, type Middleware, respond } from "./app.ts";
 import { problemReply, type Reply, titles } from "./reply.ts";
 
 /** A fault that changes the reply. One of latency only delays it. */
@@ -13,23 +13,23 @@ type ReplyFault = Exclude<RequestFault, { kind: "latency" }>;
 
 export const injectFaults =
   (domain: Domain): Middleware =>
-  async (call, next) => {
-    const { operation = "", idempotencyKey, sentBy } = call.var.entry;
+  async (context, next) => {
+    const { operation = "", idempotencyKey, sentBy } = context.var.entry;
     if (sentBy === "console") return next();
-    const target: FaultTarget = { operation, idempotencyKey, ...call.var.earlier };
+    const target: FaultTarget = { operation, idempotencyKey, ...context.var.earlier };
 
-    const before = takeFault(domain, "before", target, call);
-    if (before?.kind === "latency") await waitForLatency(before.delayMs, call);
-    else if (before !== undefined) return respond(call, applyFault(before, unprocessed));
+    const before = takeFault(domain, "before", target, context);
+    if (before?.kind === "latency") await waitForLatency(before.delayMs, context);
+    else if (before !== undefined) return respond(context, applyFault(before, unprocessed));
     // After a reset the request is not one of the test that runs now.
-    if (domain.state !== call.var.state) return respond(call, wasReset);
+    if (domain.state !== context.var.state) return respond(context, wasReset);
 
     await next();
-    const { reply } = call.env;
+    const { reply } = context.env;
     const isCommitted = reply.status < 400;
-    const after = isCommitted ? takeFault(domain, "after-commit", target, call) : undefined;
-    if (after?.kind === "latency") await waitForLatency(after.delayMs, call);
-    else if (after !== undefined) return respond(call, applyFault(after, reply));
+    const after = isCommitted ? takeFault(domain, "after-commit", target, context) : undefined;
+    if (after?.kind === "latency") await waitForLatency(after.delayMs, context);
+    else if (after !== undefined) return respond(context, applyFault(after, reply));
     return undefined;
   };
 
@@ -38,7 +38,7 @@ function takeFault(
   domain: Domain,
   phase: RequestFault["phase"],
   target: FaultTarget,
-  { var: { entry } }: Call,
+  { var: { entry } }: ApiContext,
 ): RequestFault | undefined {
   const fault = takeRequestFault(domain, phase, target);
   if (fault !== undefined) entry.fault = { kind: fault.kind, phase };
@@ -46,7 +46,7 @@ function takeFault(
 }
 
 /** Waits in real time, or until the client disconnects. */
-function waitForLatency(delayMs: number, { req }: Call): Promise<void> {
+function waitForLatency(delayMs: number, { req }: ApiContext): Promise<void> {
   const { signal } = req.raw;
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, delayMs);

@@ -3,7 +3,7 @@ import { readBounded, toChunks } from "@loyalty-cards/internal/bounded-body";
 import type { Result } from "@loyalty-cards/internal/result";
 import { createProblem, type Problem } from "../domain/problem.ts";
 import { isDeeperThan } from "../domain/validation.ts";
-import type { Call } from "./app.ts";
+import type { ApiContext } from "./app.ts";
 
 const maxBodyBytes = 1024 * 1024;
 /** The bodies of the API need four levels. The limit makes recursion over a body safe. */
@@ -12,7 +12,7 @@ const maxBodyLevels = 64;
 const reject = (status: number, detail: string) => ({ failure: createProblem(status, detail) });
 
 /** Fails for a body that is too large, incomplete, not UTF-8 or read before. */
-export async function readText({ req }: Call): Promise<Result<string, Problem>> {
+export async function readText({ req }: ApiContext): Promise<Result<string, Problem>> {
   if (req.raw.bodyUsed)
     return reject(400, "The body was read before: in a handler of MSW, read request.clone().");
   try {
@@ -26,7 +26,7 @@ export async function readText({ req }: Call): Promise<Result<string, Problem>> 
 }
 
 /** @returns undefined for a body above the limit. */
-async function readBytes(req: Call["req"]): Promise<ArrayBuffer | Uint8Array | undefined> {
+async function readBytes(req: ApiContext["req"]): Promise<ArrayBuffer | Uint8Array | undefined> {
   const length = req.header("content-length");
   if (length !== undefined) return Number(length) <= maxBodyBytes ? req.arrayBuffer() : undefined;
   const { body } = req.raw;
@@ -34,7 +34,7 @@ async function readBytes(req: Call["req"]): Promise<ArrayBuffer | Uint8Array | u
 }
 
 /** Fails for another content type, for text that is not JSON, and for deep nesting. */
-export function parseJson({ req }: Call, text: string): Result<unknown, Problem> {
+export function parseJson({ req }: ApiContext, text: string): Result<unknown, Problem> {
   if (!/^\s*application\/json\s*(;|$)/i.test(req.header("content-type") ?? ""))
     return reject(415, "Send the body as Content-Type: application/json.");
   let value: unknown;

@@ -3,10 +3,10 @@ import { copyStart } from "@loyalty-cards/internal/format";
 import type { OperationId } from "@loyalty-cards/openapi/operations";
 import type { Backend } from "../backend/backend.ts";
 import type { Domain } from "../domain/context.ts";
-import type { Call, Middleware } from "./app.ts";
+import type { ApiContext, Middleware } from "./app.ts";
 import type { Reply } from "./reply.ts";
 
-type Entry = Call["var"]["entry"];
+type Entry = ApiContext["var"]["entry"];
 
 const maxRequests = 200;
 const maxPathLength = 2_000;
@@ -15,25 +15,25 @@ const maxBodyLength = 65_536;
 
 export const logRequests =
   (backend: Backend, operationId: OperationId): Middleware =>
-  async (call, next) => {
+  async (context, next) => {
     const startedMs = performance.now();
-    const entry = createEntry(backend, call);
+    const entry = createEntry(backend, context);
     entry.operation = operationId;
-    call.set("entry", entry);
+    context.set("entry", entry);
     await next();
     // After a reset the request is not one of the test that runs now.
-    if (call.var.state !== undefined && call.var.state !== backend.domain.state) return;
+    if (context.var.state !== undefined && context.var.state !== backend.domain.state) return;
     entry.durationMs = Math.round(performance.now() - startedMs);
-    addEntry(backend, entry, call.env.reply);
+    addEntry(backend, entry, context.env.reply);
   };
 
 /** Logs a request that reaches no operation of the API, such as one to an unknown path. */
-export const logUnrouted = (backend: Backend, call: Call, reply: Reply): void =>
-  addEntry(backend, createEntry(backend, call), reply);
+export const logUnrouted = (backend: Backend, context: ApiContext, reply: Reply): void =>
+  addEntry(backend, createEntry(backend, context), reply);
 
 export const toLoggedBody = (text: string) => copyStart(text, maxBodyLength);
 
-const createEntry = ({ domain }: Backend, { req }: Call): Entry => ({
+const createEntry = ({ domain }: Backend, { req }: ApiContext): Entry => ({
   kind: "request",
   id: domain.ids.nextRequestId(),
   at: new Date(domain.nowMs()).toISOString(),
@@ -45,7 +45,7 @@ const createEntry = ({ domain }: Backend, { req }: Call): Entry => ({
 });
 
 /** A browser fixes its User-Agent, so the console names itself in another header. */
-function readSender(req: Call["req"]): Pick<Entry, "sentBy"> {
+function readSender(req: ApiContext["req"]): Pick<Entry, "sentBy"> {
   if (req.header("x-sent-by") === "console") return { sentBy: "console" };
   const isDoctor = /^loyalty-cards\b.* doctor$/.test(req.header("user-agent") ?? "");
   return isDoctor ? { sentBy: "doctor" } : {};

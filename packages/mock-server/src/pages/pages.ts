@@ -10,25 +10,25 @@ import { fileReply, pageReply } from "./html.ts";
 
 export function addPages(app: App, { domain, settings }: Backend): void {
   const { wallets } = settings;
-  app.get("/", async (call) => respond(call, await findFile("console/index.html")));
-  app.get("/cards/:slug", (call) => {
-    const card = findCard(domain, call.req.param("slug"));
-    if (card === undefined) return respond(call, pageReply(notFoundPage("../"), 404));
-    const userAgent = call.req.header("user-agent") ?? "";
-    return respond(call, pageReply(cardPage(toCardView(domain, card), wallets, userAgent)));
+  app.get("/", async (context) => respond(context, await findFile("console/index.html")));
+  app.get("/cards/:slug", (context) => {
+    const card = findCard(domain, context.req.param("slug"));
+    if (card === undefined) return respond(context, pageReply(notFoundPage("../"), 404));
+    const userAgent = context.req.header("user-agent") ?? "";
+    return respond(context, pageReply(cardPage(toCardView(domain, card), wallets, userAgent)));
   });
-  app.on(["GET", "POST"], "/cards/:slug/:leaf", (call) => {
-    const { slug, leaf } = call.req.param();
-    const isPost = call.req.method === "POST";
-    return respond(call, walletReply(domain, { slug, leaf, isPost }));
+  app.on(["GET", "POST"], "/cards/:slug/:leaf", (context) => {
+    const { slug, leaf } = context.req.param();
+    const isPost = context.req.method === "POST";
+    return respond(context, walletReply(domain, { slug, leaf, isPost }));
   });
-  app.get("/assets/:name", async (call) =>
-    respond(call, await assetReply(wallets, call.req.param("name"))),
+  app.get("/assets/:name", async (context) =>
+    respond(context, await assetReply(wallets, context.req.param("name"))),
   );
-  app.get("/console", async (call) => respond(call, await findFile("console/index.html")));
-  app.get("/console/", (call) => respond(call, emptyReply(308, { location: "../console" })));
-  app.get("/console/:name", async (call) =>
-    respond(call, await findFile(`console/${call.req.param("name")}`)),
+  app.get("/console", async (context) => respond(context, await findFile("console/index.html")));
+  app.get("/console/", (context) => respond(context, emptyReply(308, { location: "../console" })));
+  app.get("/console/:name", async (context) =>
+    respond(context, await findFile(`console/${context.req.param("name")}`)),
   );
 }
 
