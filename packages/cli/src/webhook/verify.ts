@@ -13,10 +13,13 @@ import {
   isWebhookVerificationError,
   signWebhook,
   verifyWebhook,
+  type WebhookEvent,
+  type WebhookVerificationError,
 } from "@loyalty-cards/webhook-verify";
 import type { Context } from "../command.ts";
 import { CommandError, exitCodes } from "../command-error.ts";
 import { style, Text, text } from "../printable.ts";
+import type { Printer } from "../printer.ts";
 import { readSecret, secretAdvice } from "./receiver.ts";
 
 interface VerifyOptions {
@@ -27,64 +30,97 @@ interface VerifyOptions {
   tolerance: number;
 }
 
+/** A captured delivery, and what it is verified with. */
+interface CapturedDelivery {
+  rawBody: Uint8Array;
+  /** The value of the header; empty when there is none. */
+  signature: string;
+  /** The `t` of the signature, in Unix seconds; `NaN` when there is none. */
+  timestamp: number;
+  secret: string;
+  toleranceSeconds: number;
+  /** When it is verified. */
+  atMs: number;
+}
+
 export async function runVerify(
   { print, ...context }: Context,
   options: VerifyOptions,
 ): Promise<number> {
-  const rawBody = await readBody(context.terminal, options.body);
-  const signature = options.signature?.replace(/^\s*service-signature\s*:\s*/i, "").trim() ?? "";
-  const secret = readSecret(context.environment);
-  const atMs = parseAt(options.at) ?? Date.now();
-  const toleranceSeconds = options.tolerance;
-  const timestamp = Number(/(?:^|,)\s*t=(\d{1,12})/.exec(signature)?.[1] ?? Number.NaN);
+  const delivery = await readDelivery(context, options);
+  const { rawBody, signature, timestamp, secret, toleranceSeconds, atMs } = delivery;
+  const now = () => atMs;
   try {
-    const event = await verifyWebhook({
-      rawBody,
-      signature,
-      secret,
-      toleranceSeconds,
-      now: () => atMs,
-    });
-    const { id, createdAt } = event;
-    const type = String(event.type);
-    const signedAt = toIso(timestamp);
-    const isKnown = isKnownEvent(event);
-    const note =
-      "\n  Its type or its data is not in this version's contract; a receiver gets it as unknown.";
-    print.data(
-      { verified: true, event: { id, type, createdAt }, signedAt, isKnown },
-      () =>
-        text`${style("green", "✓ verified")}  ${style("bold", type)} ${id}, signed at ${signedAt}${isKnown ? "" : Text.multiline(note)}`,
-    );
+    const event = await verifyWebhook({ rawBody, signature, secret, toleranceSeconds, now });
+    printVerified(print, event, toIso(timestamp));
     return exitCodes.complete;
   } catch (error) {
     if (!isWebhookVerificationError(error)) throw error;
-    const { reason, skewSeconds = 0 } = error;
-    let explained: Explanation;
-    if (reason === "mismatch")
-      explained = await explainSignature({ rawBody, signature, secret, timestamp });
-    else if (reason === "stale" || reason === "future")
-      explained = explainAge({ timestamp, skewSeconds, atMs, toleranceSeconds });
-    else explained = { explanation: removeErrorLink(error.message), fix: fixes[reason] };
-    const { explanation, fix } = explained;
-    print.data({ verified: false, reason, explanation, fix }, () =>
-      Text.lines([
-        style("red", `✗ rejected: ${reason}`),
-        text`  ${explanation}`.reflow(print.columns),
-        text`  ${style("bold", "Fix:")} ${fix}`.reflow(print.columns),
-        ` ${formatErrorLink(`webhook-${reason}`)}`,
-      ]),
-    );
+    printRejected(print, error.reason, await explain(error, delivery));
     return exitCodes.failed;
   }
 }
+
+async function readDelivery(
+  { terminal, environment }: Pick<Context, "terminal" | "environment">,
+  options: VerifyOptions,
+): Promise<CapturedDelivery> {
+  const signature = options.signature?.replace(/^\s*service-signature\s*:\s*/i, "").trim() ?? "";
+  return {
+    rawBody: await readBody(terminal, options.body),
+    signature,
+    timestamp: Number(/(?:^|,)\s*t=(\d{1,12})/.exec(signature)?.[1] ?? Number.NaN),
+    secret: readSecret(environment),
+    toleranceSeconds: options.tolerance,
+    atMs: parseAt(options.at) ?? Date.now(),
+  };
+}
+
+function printVerified(print: Printer, event: WebhookEvent, signedAt: string): void {
+  const { id, createdAt } = event;
+  const type = String(event.type);
+  const isKnown = isKnownEvent(event);
+  const note =
+    "\n  Its type or its data is not in this version's contract; a receiver gets it as unknown.";
+  print.data(
+    { verified: true, event: { id, type, createdAt }, signedAt, isKnown },
+    () =>
+      text`${style("green", "✓ verified")}  ${style("bold", type)} ${id}, signed at ${signedAt}${isKnown ? "" : Text.multiline(note)}`,
+  );
+}
+
+function printRejected(print: Printer, reason: string, { explanation, fix }: Explanation): void {
+  print.data({ verified: false, reason, explanation, fix }, () =>
+    Text.lines([
+      style("red", `✗ rejected: ${reason}`),
+      text`  ${explanation}`.reflow(print.columns),
+      text`  ${style("bold", "Fix:")} ${fix}`.reflow(print.columns),
+      ` ${formatErrorLink(`webhook-${reason}`)}`,
+    ]),
+  );
+}
+
+const toIso = (seconds: number) => new Date(seconds * 1000).toISOString();
 
 interface Explanation {
   explanation: string;
   fix: string;
 }
 
-const toIso = (seconds: number) => new Date(seconds * 1000).toISOString();
+async function explain(
+  { reason, message, skewSeconds = 0 }: WebhookVerificationError,
+  delivery: CapturedDelivery,
+): Promise<Explanation> {
+  switch (reason) {
+    case "mismatch":
+      return explainSignature(delivery);
+    case "stale":
+    case "future":
+      return explainAge(delivery, skewSeconds);
+    default:
+      return { explanation: removeErrorLink(message), fix: fixes[reason] };
+  }
+}
 
 const fixes = {
   "missing-signature": "Pass the value of the header with --signature.",
@@ -93,12 +129,10 @@ const fixes = {
     "The service does not send this: was the body signed by a program of your own?",
 } as const;
 
-function explainAge({
-  timestamp,
-  skewSeconds,
-  atMs,
-  toleranceSeconds,
-}: Record<"timestamp" | "skewSeconds" | "atMs" | "toleranceSeconds", number>): Explanation {
+function explainAge(
+  { timestamp, atMs, toleranceSeconds }: CapturedDelivery,
+  skewSeconds: number,
+): Explanation {
   const age = formatDuration(Math.abs(skewSeconds) * 1000);
   const distance = `${age} ${skewSeconds > 0 ? "before" : "after"} ${new Date(atMs).toISOString()}`;
   return {
@@ -113,12 +147,7 @@ async function explainSignature({
   signature,
   secret,
   timestamp,
-}: {
-  rawBody: Uint8Array;
-  signature: string;
-  secret: string;
-  timestamp: number;
-}): Promise<Explanation> {
+}: CapturedDelivery): Promise<Explanation> {
   const explanation = await explainMismatch(rawBody, async (changed) => {
     const signed = await signWebhook({ rawBody: changed, secret, timestamp });
     const [, hex = ""] = signed.split("v1=");
