@@ -1,4 +1,5 @@
 /** Options of the mock service, their defaults and their validation. */
+import { formatType } from "@loyalty-cards/internal/format";
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
 import { notify } from "@loyalty-cards/internal/reporting";
 import type { Deliver } from "../delivery/attempt.ts";
@@ -130,15 +131,14 @@ const optionTypes = {
 export function checkTypes(options: object): void {
   for (const [name, value] of Object.entries(options)) {
     const [type] = Object.entries(optionTypes).find(([, names]) => names.includes(name)) ?? [];
-    if (type !== undefined && value !== undefined && !type.endsWith(` ${getType(value)}`))
-      throw new TypeError(`${name} must be ${type}; it is ${getType(value)}.`);
+    if (type !== undefined && value !== undefined && !type.endsWith(` ${formatOptionType(value)}`))
+      throw new TypeError(`${name} must be ${type}; it is ${formatOptionType(value)}.`);
   }
 }
 
-function getType(value: unknown): string {
-  if (Array.isArray(value))
-    return value.every(isObject) ? "list of objects" : "list of other values";
-  return value === null ? "null" : typeof value;
+function formatOptionType(value: unknown): string {
+  if (!Array.isArray(value)) return formatType(value);
+  return value.every(isObject) ? "list of objects" : "list of other values";
 }
 
 export type Settings = ReturnType<typeof parseOptions>;
