@@ -201,25 +201,24 @@ export function parseOptions(options: AdapterOptions) {
   if (templates.length === 0) throw new TypeError("templates must be a list of at least one.");
   checkEndpoints(endpoints, options);
   requireKnownNames("apiKeys", apiKeys, apiKeyNames);
-  requireKnownNames("wallets", wallets, walletNames);
   if (!areApiKeys(apiKeys))
     throw new TypeError("apiKeys must be different texts without spaces: { website, full }.");
-  const { first, second } = wallets;
-  if (![first, second].every((name) => typeof name === "string" && name !== "") || first === second)
-    throw new TypeError(
-      'wallets must have two different names, such as { first: "apple", second: "google" }.',
-    );
+  checkWallets(wallets);
+  const inFile: Partial<Saved["options"]> = options.saved?.options ?? {};
+  const merged = mergeSavedEndpoints(endpoints, options.saved);
   return {
     baseUrl: new URL(baseUrl).href.replace(/\/+$/, ""),
-    apiKeys,
-    clock,
+    apiKeys: inFile.apiKeys ?? apiKeys,
+    clock: inFile.clock ?? clock,
     programClock: options.clock,
     deliver: options.deliver,
-    defaultCountry,
+    defaultCountry: inFile.defaultCountry ?? defaultCountry,
     // The ids are generated once, so that a reset restores the same ones.
-    templates: templates.map(({ id = generateId("tpl"), ...template }) => ({ id, ...template })),
-    ...options.saved?.options,
-    ...addEndpoints(endpoints, options.saved),
+    templates:
+      inFile.templates ??
+      templates.map(({ id = generateId("tpl"), ...template }) => ({ id, ...template })),
+    endpoints: merged.afterReset,
+    saved: merged.saved,
     wallets,
     forwardTo: options.forwardTo,
     deliveryTimeoutMs,
@@ -230,15 +229,19 @@ export function parseOptions(options: AdapterOptions) {
   };
 }
 
-/** Adds the endpoints of the options to what a data file has, and to what a reset restores. */
-function addEndpoints(given: NonNullable<AdapterOptions["endpoints"]>, saved: Saved | undefined) {
-  if (saved === undefined) return { endpoints: given.map(completeEndpoint), saved };
-  const stored = [...saved.state.endpoints.values()];
-  const atStart = mergeEndpoints(given, stored).map(completeEndpoint);
-  const completed = atStart.slice(0, given.length);
-  const endpoints = mergeEndpoints(completed, saved.options.endpoints).map(completeEndpoint);
-  const byId = new Map(atStart.map((endpoint) => [endpoint.id, endpoint]));
-  return { endpoints, saved: { ...saved, state: { ...saved.state, endpoints: byId } } };
+/** Adds the endpoints of the options to those that a data file has, and that a reset restores. */
+function mergeSavedEndpoints(
+  given: NonNullable<AdapterOptions["endpoints"]>,
+  saved: Saved | undefined,
+) {
+  if (saved === undefined) return { afterReset: given.map(completeEndpoint), saved };
+  const { state, options } = saved;
+  const atStart = mergeEndpoints(given, [...state.endpoints.values()]).map(completeEndpoint);
+  // The given ones come first. A reset restores them with the ids and secrets of the start.
+  const givenAtStart = atStart.slice(0, given.length);
+  const afterReset = mergeEndpoints(givenAtStart, options.endpoints).map(completeEndpoint);
+  const endpoints = new Map(atStart.map((endpoint) => [endpoint.id, endpoint]));
+  return { afterReset, saved: { ...saved, state: { ...state, endpoints } } };
 }
 
 function checkEndpoints(
@@ -256,6 +259,15 @@ function checkEndpoints(
     if (endpoints.slice(0, index).some((other) => haveSameAddress(other, endpoint)))
       throw new TypeError(`endpoints must have different addresses; ${input.url} is there twice.`);
   }
+}
+
+function checkWallets(wallets: Wallets): void {
+  requireKnownNames("wallets", wallets, walletNames);
+  const { first, second } = wallets;
+  if (![first, second].every((name) => typeof name === "string" && name !== "") || first === second)
+    throw new TypeError(
+      'wallets must have two different names, such as { first: "apple", second: "google" }.',
+    );
 }
 
 const areApiKeys = ({ website, full }: ApiKeys) =>
