@@ -20,12 +20,12 @@ import {
   pauseBefore,
   type RunFacts,
   removeOthers,
-  toRunError,
 } from "./list-outbox.ts";
 import { type MappingOptions, parseMapping } from "./mapping.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import { readRows } from "./read-row.ts";
 import * as report from "./report.ts";
+import { toRunError } from "./run-error.ts";
 
 interface ImportOptions extends MappingOptions {
   template?: string;

@@ -6,12 +6,8 @@ import { existsSync, rmSync } from "node:fs";
 import { basename } from "node:path";
 import { setImmediate as nextTask, setTimeout as pause } from "node:timers/promises";
 import { removeErrorLink } from "@loyalty-cards/internal/errors";
-import { isBusy, type OpenSqlite, openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
-import {
-  type IssuingError,
-  type IssuingErrorCode,
-  isIssuingError,
-} from "@loyalty-cards/issuing-client";
+import { type OpenSqlite, openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
+import type { IssuingError } from "@loyalty-cards/issuing-client";
 import {
   type OutboxCounts,
   type OutboxEntry,
@@ -19,28 +15,10 @@ import {
   sqliteOutbox,
 } from "@loyalty-cards/issuing-outbox";
 import type { Context } from "../command.ts";
-import { CommandError, describeSystemError, exitCodes, toCommandError } from "../command-error.ts";
-import { Text } from "../printable.ts";
+import { CommandError } from "../command-error.ts";
 import type { ListIndex } from "./list-index.ts";
 import type { ImportRow } from "./row.ts";
-
-/** Whether a failure of one row ends the run, because a person must correct something first. */
-const endsRun: Readonly<Record<string, boolean>> = {
-  validation: false,
-  "not-found": true,
-  unauthorized: true,
-  forbidden: true,
-  conflict: false,
-  "rate-limited": false,
-  rejected: false, // it can be about this row only, such as by a proxy that filters text
-  server: false,
-  network: false,
-  timeout: false,
-  deadline: false,
-  "invalid-response": false,
-  "idempotency-expired": false,
-  configuration: true, // the command has no apiKey function, which could work later
-} satisfies Record<IssuingErrorCode, boolean>;
+import { endsRun } from "./run-error.ts";
 
 const batchSize = 200;
 
@@ -263,29 +241,4 @@ export async function closeListOutbox(
   if (counts === undefined) return;
   const mayHaveArrived = counts.nextExpiryAt !== undefined; // a request whose outcome is not known
   if (isNew && countEnded(counts) === 0 && !mayHaveArrived) rmSync(file);
-}
-
-/**
- * Converts an error of a run to one with an exit code. After rows were sent, the message says that
- * the same command resumes.
- */
-export async function toRunError(error: unknown, file: string, { hasSent }: RunFacts) {
-  const advice = "Run the same command again: no row gets a second card.";
-  const problem = describeRunError(error, basename(file));
-  if (problem !== undefined && hasSent)
-    return new CommandError(`${problem} ${advice}`, { exitCode: exitCodes.stopped });
-  if (problem !== undefined) return new CommandError(problem);
-  if (!hasSent || !isIssuingError(error)) return error; // it has an exit code
-  const { text, code, exitCode } = await toCommandError(error);
-  return new CommandError(Text.lines([text, advice]), { code, exitCode });
-}
-
-function describeRunError(error: unknown, name: string): string | undefined {
-  const { code, message, cause } = error as { code?: unknown; message: string; cause?: unknown };
-  if (isIssuingError(error))
-    return error.code === "not-found" ? removeErrorLink(message) : undefined;
-  if (isBusy(cause)) return `${name} is used by another run: wait for it, or stop it.`;
-  if (cause instanceof Error) return `${name} cannot be used: ${cause.message}.`;
-  if (String(code).includes("SQLITE")) return `${name} cannot be used: ${message}.`;
-  return error instanceof CommandError ? undefined : describeSystemError(error);
 }
