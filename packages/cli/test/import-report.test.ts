@@ -7,8 +7,8 @@ import { text as readText } from "node:stream/consumers";
 import { stripVTControlCharacters } from "node:util";
 import { listen } from "@loyalty-cards/testing/resources";
 import { describe, expect, it } from "vitest";
-import type { ServiceState } from "../src/import/list-outbox.ts";
 import { createProgress } from "../src/import/progress.ts";
+import type { ServiceState } from "../src/import/run-facts.ts";
 import {
   args,
   command,

@@ -1,5 +1,6 @@
 /** `import FILE`: a card for each row of a list, in phases: prepare, read, ask, send, write. */
 import { resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import type { OutboxCounts, SqliteOutbox } from "@loyalty-cards/issuing-outbox";
 import type { Context } from "../command.ts";
 import { CommandError } from "../command-error.ts";
@@ -17,8 +18,6 @@ import {
   countListed,
   countUsersWithCards,
   openListOutbox,
-  pauseBefore,
-  type RunFacts,
   removeOthers,
 } from "./list-outbox.ts";
 import { type MappingOptions, parseMapping } from "./mapping.ts";
@@ -26,6 +25,7 @@ import { createProgress, type Progress } from "./progress.ts";
 import { readRows } from "./read-row.ts";
 import * as report from "./report.ts";
 import { toRunError } from "./run-error.ts";
+import { createRunFacts, type RunFacts } from "./run-facts.ts";
 
 interface ImportOptions extends MappingOptions {
   template?: string;
@@ -46,7 +46,8 @@ interface Run {
   template: string;
   files: report.ImportFiles;
   outbox: SqliteOutbox;
-  /** What the outbox finds out while it sends. */
+  /** Whether this run creates the outbox. */
+  isNew: boolean;
   facts: RunFacts;
   /** The valid rows of the list. */
   index: ListIndex;
@@ -60,7 +61,7 @@ export async function importFile(
   file: string,
 ): Promise<number> {
   const run = await prepare(context, options, file);
-  const { outbox, template, files, index, facts } = run;
+  const { outbox, isNew, template, files, index, facts } = run;
   try {
     await claim(outbox, files.outbox, template);
     const { issued: issuedBefore } = await outbox.count();
@@ -78,10 +79,10 @@ export async function importFile(
     }
     return await write(run, invalid, ending, { startedAtMs, issuedBefore });
   } catch (error) {
-    throw await toRunError(error, files.outbox, facts);
+    throw await toRunError(error, files.outbox, { hasSent: facts.hasSent() });
   } finally {
     index.close();
-    await closeListOutbox(outbox, files.outbox, facts);
+    await closeListOutbox(outbox, files.outbox, isNew);
   }
 }
 
@@ -93,9 +94,10 @@ async function prepare(context: Context, options: ImportOptions, file: string): 
   const template = readTemplateId(options.template, context.environment);
   await report.requireOwn(files);
   const stopping = new AbortController();
-  const { outbox, facts } = await openListOutbox(context, files.outbox, stopping);
+  const facts = createRunFacts();
+  const { outbox, isNew } = await openListOutbox(context, files.outbox, facts, stopping);
   const index = createIndex();
-  return { context, options, list, template, files, outbox, facts, index, stopping };
+  return { context, options, list, template, files, outbox, isNew, facts, index, stopping };
 }
 
 /**
@@ -214,13 +216,17 @@ async function send(
   const target = countEnded(counts) + maxRows;
   const isOver = () => counts.waiting === 0 || countEnded(counts) >= target || signal.aborted;
   for (let round = 0; !isOver(); round++) {
-    await pauseBefore(round, counts, facts, signal);
+    facts.startRound(round, counts);
+    // `drain` ends at once when the next row is due in more than ten seconds. Before the first round
+    // there can be an outage that an earlier run found out.
+    if (round > 0 || counts.paused.length > 0)
+      await pause(1_000, undefined, { signal }).catch(() => {});
     counts = await outbox.drain({
       concurrency,
       maxPerSecond,
       signal,
       maxEntries: target - countEnded(counts),
-      onProgress: (now) => progress.update(now, facts),
+      onProgress: (now) => progress.update(now, facts.getService()),
     });
   }
   progress.stop();
@@ -248,8 +254,8 @@ async function write(
     rejected: (await countListed(outbox, index, "rejected")) + invalid.length,
     unknown: await countListed(outbox, index, "unknown"),
     issuedBefore: start.issuedBefore,
-    differing: facts.differing,
-    hasSent: facts.hasSent,
+    differing: facts.getDiffering(),
+    hasSent: facts.hasSent(),
     ending,
     elapsedMs: Math.round(performance.now() - start.startedAtMs),
     reason: await report.findSharedReason(outbox, index, invalid),

@@ -4,10 +4,8 @@
  */
 import { existsSync, rmSync } from "node:fs";
 import { basename } from "node:path";
-import { setImmediate as nextTask, setTimeout as pause } from "node:timers/promises";
-import { removeErrorLink } from "@loyalty-cards/internal/errors";
+import { setImmediate as nextTask } from "node:timers/promises";
 import { type OpenSqlite, openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
-import type { IssuingError } from "@loyalty-cards/issuing-client";
 import {
   type OutboxCounts,
   type OutboxEntry,
@@ -19,44 +17,25 @@ import { CommandError } from "../command-error.ts";
 import type { ListIndex } from "./list-index.ts";
 import type { ImportRow } from "./row.ts";
 import { endsRun } from "./run-error.ts";
+import type { RunFacts } from "./run-facts.ts";
 
 const batchSize = 200;
 
-/** What the last attempts say about the service. */
-export interface ServiceState {
-  /** Why the last attempt failed; undefined when it succeeded. */
-  failure?: { status: number | undefined; message: string } | undefined;
-  /** Since when the service fails all attempts; undefined when it does not. */
-  outageSince?: Date | undefined;
-  /** Whether no row is due: those that failed are tried again later. */
-  isIdle?: boolean;
-  /** When the last of the rows that failed in this run is tried again. */
-  lastRetryAt?: Date | undefined;
-}
-
-/** What a run has found out so far. Only this file changes it. */
-export interface RunFacts extends ServiceState {
-  /** Whether this run creates the outbox. */
-  readonly isNew: boolean;
-  /** How many issued cards have other field values than those sent. */
-  differing: number;
-  /** Whether an attempt did not end with an error that ends the run. */
-  hasSent: boolean;
-}
-
 /**
  * Opens the outbox of a list.
+ * @param facts gets what the outbox reports.
  * @param stopping is aborted by an error that ends the run.
  */
 export async function openListOutbox(
   { createClient }: Context,
   file: string,
+  facts: RunFacts,
   stopping: AbortController,
 ) {
-  const facts: RunFacts = { isNew: !existsSync(file), hasSent: false, differing: 0 };
+  const isNew = !existsSync(file);
   const client = await createClient({
     onEvent: ({ type }) => {
-      if (type === "fields-differ") facts.differing++;
+      if (type === "fields-differ") facts.addDiffering();
     },
   });
   const outbox = sqliteOutbox({
@@ -65,43 +44,11 @@ export async function openListOutbox(
     open: openForOneRun,
     log: () => {},
     onOutcome(outcome) {
-      if (outcome.outcome === "unavailable") stopping.abort(outcome.error);
-      if (outcome.outcome === "paused") facts.outageSince = new Date();
-      if (outcome.outcome === "resumed") facts.outageSince = undefined;
-      if (!("attempts" in outcome)) return;
-      facts.isIdle = false;
-      facts.failure = undefined;
-      if (outcome.outcome === "failed") noteFailure(outcome, facts);
-      if (outcome.outcome === "failed" && endsRun[outcome.code]) stopping.abort(outcome.error);
-      else facts.hasSent = true;
+      facts.addOutcome(outcome);
+      if (endsRun(outcome)) stopping.abort(outcome.error);
     },
   });
-  return { outbox, facts };
-}
-
-function noteFailure(outcome: { error: unknown; retryInMs: number }, facts: RunFacts): void {
-  const error = outcome.error as IssuingError;
-  facts.failure = { status: error.status, message: removeErrorLink(error.message) };
-  const retryAtMs = Date.now() + outcome.retryInMs;
-  facts.lastRetryAt = new Date(Math.max(retryAtMs, Number(facts.lastRetryAt ?? 0)));
-}
-
-/**
- * Pauses before requests to a service that fails, which an earlier run may have found out, and
- * before each further round: `drain` ends at once when the next row is due in more than ten
- * seconds.
- */
-export async function pauseBefore(
-  round: number,
-  { paused: [outage] }: OutboxCounts,
-  facts: RunFacts,
-  signal: AbortSignal,
-): Promise<void> {
-  facts.outageSince = outage?.since;
-  facts.isIdle = round > 0;
-  if (Number(facts.lastRetryAt) < Date.now()) facts.lastRetryAt = undefined;
-  if (outage !== undefined || facts.isIdle)
-    await pause(1_000, undefined, { signal }).catch(() => {});
+  return { outbox, isNew };
 }
 
 /** Marks the outbox of an import: the rows of other outboxes must not be removed. */
@@ -228,13 +175,13 @@ export const countEnded = ({ issued, rejected, unknown }: OutboxCounts): number 
   issued + rejected + unknown;
 
 /**
- * Closes the outbox. A new one from which nothing was sent is removed: another run reads the list
+ * Closes the outbox. One that this run created and from which nothing was sent is removed: another run reads the list
  * again. One of an earlier run has the keys of what that run sent.
  */
 export async function closeListOutbox(
   outbox: SqliteOutbox,
   file: string,
-  { isNew }: RunFacts,
+  isNew: boolean,
 ): Promise<void> {
   const counts = await outbox.count().catch(() => undefined); // the disk can be full
   await outbox.close();

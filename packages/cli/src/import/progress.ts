@@ -5,7 +5,8 @@ import { formatDuration, formatNumber } from "@loyalty-cards/internal/format";
 import type { OutboxCounts } from "@loyalty-cards/issuing-outbox";
 import { formatMoment, Text } from "../printable.ts";
 import type { Printer } from "../printer.ts";
-import { countEnded, type ServiceState } from "./list-outbox.ts";
+import { countEnded } from "./list-outbox.ts";
+import type { ServiceState } from "./run-facts.ts";
 
 const lineIntervalMs = 10_000;
 

@@ -1,13 +1,14 @@
-/** Errors that end a run: which codes of the client do, and what the command says of each error. */
+/** Errors that end a run: which failures do, and what the command says of each error. */
 import { basename } from "node:path";
 import { removeErrorLink } from "@loyalty-cards/internal/errors";
 import { isBusy } from "@loyalty-cards/internal/sqlite/database-node";
 import { type IssuingErrorCode, isIssuingError } from "@loyalty-cards/issuing-client";
+import type { OutboxOutcome } from "@loyalty-cards/issuing-outbox";
 import { CommandError, describeSystemError, exitCodes, toCommandError } from "../command-error.ts";
 import { Text } from "../printable.ts";
 
 /** Whether a failure of one row ends the run, because a person must correct something first. */
-export const endsRun: Readonly<Record<string, boolean>> = {
+const endsRunByCode: Readonly<Record<string, boolean>> = {
   validation: false,
   "not-found": true,
   unauthorized: true,
@@ -23,6 +24,13 @@ export const endsRun: Readonly<Record<string, boolean>> = {
   "idempotency-expired": false,
   configuration: true, // the command has no apiKey function, which could work later
 } satisfies Record<IssuingErrorCode, boolean>;
+
+type OutcomeWithError = Extract<OutboxOutcome, { outcome: "failed" | "unavailable" }>;
+
+/** Whether the run ends with the error of an outcome: of the database, or one for a person. */
+export const endsRun = (outcome: OutboxOutcome): outcome is OutcomeWithError =>
+  outcome.outcome === "unavailable" ||
+  (outcome.outcome === "failed" && endsRunByCode[outcome.code] === true);
 
 /**
  * Converts an error of a run to one with an exit code. After rows were sent, the message says that
