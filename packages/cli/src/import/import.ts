@@ -65,17 +65,17 @@ export async function importFile(
   try {
     await claim(outbox, files.outbox, template);
     const { issued: issuedBefore } = await outbox.count();
-    const needsYes = issuedBefore <= cardsBeforeQuestion; // more cards exist only after a yes
+    // When there are more cards, a person said yes in an earlier run.
+    const needsYes = issuedBefore <= cardsBeforeQuestion;
     const invalid = await read(run, needsYes);
     await removeOthers(outbox, template, index);
     let sentAsBefore = await addRows(outbox, template, index);
     const startedAtMs = performance.now();
     let ending = await sendAll(run, needsYes);
+    // Those that were rejected as they were before are sent as they are now.
     while (ending === "complete" && sentAsBefore.length > 0) {
-      // Those that were rejected are sent as they are now, when no card can come of them any more.
-      const states = await correctRows(outbox, template, sentAsBefore);
+      ({ sentAsBefore } = await correctRows(outbox, template, sentAsBefore));
       ending = await sendAll(run, false);
-      sentAsBefore = sentAsBefore.filter((_, at) => states[at] === "waiting");
     }
     return await write(run, invalid, ending, { startedAtMs, issuedBefore });
   } catch (error) {
@@ -217,8 +217,8 @@ async function send(
   const isOver = () => counts.waiting === 0 || countEnded(counts) >= target || signal.aborted;
   for (let round = 0; !isOver(); round++) {
     facts.startRound(round, counts);
-    // `drain` ends at once when the next row is due in more than ten seconds. Before the first round
-    // there can be an outage that an earlier run found out.
+    // `drain` ends at once when the next row is due in more than ten seconds. Before the first
+    // round there can be an outage that an earlier run found out.
     if (round > 0 || counts.paused.length > 0)
       await pause(1_000, undefined, { signal }).catch(() => {});
     counts = await outbox.drain({

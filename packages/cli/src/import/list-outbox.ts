@@ -110,20 +110,31 @@ export async function addRows(
 ): Promise<ImportRow[]> {
   const sentAsBefore: ImportRow[] = [];
   for (const batch of index.readBatches(batchSize)) {
-    const states = await correctRows(outbox, template, batch);
-    const added = batch.filter((_, at) => states[at] === "absent");
-    await outbox.addAll(added.map((row) => ({ ...row, template })));
-    sentAsBefore.push(...batch.filter((_, at) => states[at] === "waiting"));
+    const corrected = await correctRows(outbox, template, batch);
+    await outbox.addAll(corrected.absent.map((row) => ({ ...row, template })));
+    sentAsBefore.push(...corrected.sentAsBefore);
     await nextTask(); // SQLite is synchronous: without a pause memory grows, and timers are late
   }
   return sentAsBefore;
 }
 
-/** Sends rows as they are now, instead of what was sent before, where no card can come of that. */
-export const correctRows = (outbox: SqliteOutbox, template: string, rows: readonly ImportRow[]) =>
-  outbox.write((database) =>
+/**
+ * Sends rows as they are now, instead of what was sent before, where no card can come of that.
+ * @returns the rows that the outbox does not have, and those of which a card can still come.
+ */
+export async function correctRows(
+  outbox: SqliteOutbox,
+  template: string,
+  rows: readonly ImportRow[],
+): Promise<{ absent: ImportRow[]; sentAsBefore: ImportRow[] }> {
+  const results = await outbox.write((database) =>
     rows.map(({ userId, request }) => outbox.correct(database, userId, request, { template })),
   );
+  return {
+    absent: rows.filter((_, index) => results[index] === "absent"),
+    sentAsBefore: rows.filter((_, index) => results[index] === "waiting"),
+  };
+}
 
 /**
  * How many users who have a card, or may have one, are in the list, and how many are not.
@@ -175,8 +186,8 @@ export const countEnded = ({ issued, rejected, unknown }: OutboxCounts): number 
   issued + rejected + unknown;
 
 /**
- * Closes the outbox. One that this run created and from which nothing was sent is removed: another run reads the list
- * again. One of an earlier run has the keys of what that run sent.
+ * Closes the outbox. One that this run created and from which nothing was sent is removed: another
+ * run reads the list again. One of an earlier run has the keys of what that run sent.
  */
 export async function closeListOutbox(
   outbox: SqliteOutbox,
