@@ -3,6 +3,21 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync } from "node:fs";
 import { type OpenSqlite, openSqlite } from "@loyalty-cards/internal/sqlite/database-node";
 
+/** A statement of `better-sqlite3`. */
+interface BetterStatement<Values extends unknown[]> {
+  run(...values: Values): { changes: number };
+  get(...values: Values): unknown;
+  all(...values: Values): unknown[];
+}
+
+/** A database of `better-sqlite3`, as TypeScript 5 reads its types: a statement is of one of two. */
+export interface BetterSqlite {
+  exec(sql: string): this;
+  // biome-ignore lint/complexity/noBannedTypes: as they are
+  prepare(sql: string): BetterStatement<[{}]> | BetterStatement<unknown[]>;
+  close(): this;
+}
+
 /**
  * For the option `open`.
  * @param onStatement gets each statement before it runs.

@@ -9,6 +9,7 @@ import {
   rollBack,
   type SqliteDatabase,
   type SqliteStatement,
+  type UserSqliteDatabase,
 } from "../sqlite/database-node.ts";
 import { type SqliteWal, watchWal } from "../sqlite/wal-node.ts";
 import { getValue, type Row, replaceParameters, type Statements, type Step } from "./statement.ts";
@@ -86,7 +87,7 @@ export interface SqliteJobsDatabase {
    * own.
    * @throws {TypeError} for a connection of another SQLite library.
    */
-  join<Result>(connection: SqliteDatabase, statements: Statements<Result>): Result;
+  join<Result>(database: UserSqliteDatabase, statements: Statements<Result>): Result;
   /**
    * Lets time go on after the latest that the file shows: another process may have written it
    * before the clock was set back.
@@ -180,7 +181,8 @@ export function createSqliteDatabase(options: SqliteJobsOptions): SqliteJobsData
       inTransaction((connection) => executeAll(connection, statements, nowMs)),
     write: (name, work) =>
       inTransaction((connection) => requireSynchronous(name, work(connection))),
-    join(connection, statements) {
+    join(database, statements) {
+      const connection = database as SqliteDatabase;
       if (connection === transacting) {
         if (!isInTransaction(connection)) throw createEndedError();
         return executeAll(connection, statements, nowMs);

@@ -25,13 +25,25 @@ export interface SqliteDatabase {
   prepare(sql: string): SqliteStatement;
 }
 
+/**
+ * A database that a user passes, with statements of any values: TypeScript 5 reads that those of
+ * `better-sqlite3` may take a single object.
+ */
+export interface UserSqliteDatabase {
+  exec(sql: string): unknown;
+  prepare(sql: string): Record<keyof SqliteStatement, (...values: never[]) => unknown>;
+}
+
 /** A database that an inbox or outbox opens and closes itself. */
 export interface OpenSqliteDatabase extends SqliteDatabase {
   close(): unknown;
 }
 
-/** Opens a database file. Users pass such a function to use another binding. */
+/** Opens a database file. */
 export type OpenSqlite = (file: string) => OpenSqliteDatabase;
+
+/** A function of a user that opens a database file with another binding. */
+export type OpenUserSqlite = (file: string) => UserSqliteDatabase & { close(): unknown };
 
 /** @throws {TypeError} when the options are not the name of a file, and a function. */
 export function requireFileOptions(caller: string, file: unknown, open: unknown): void {
@@ -100,7 +112,7 @@ export function openDurableFile({
 }: {
   caller: string;
   file: string;
-  open: OpenSqlite;
+  open: OpenUserSqlite;
   prepare: (database: SqliteDatabase) => void;
 }): OpenSqliteDatabase {
   const path = resolve(file); // also names such as `file:inbox.db` are ordinary file names

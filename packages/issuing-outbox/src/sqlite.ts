@@ -16,11 +16,12 @@ import type { OptionNames } from "@loyalty-cards/internal/known-options";
 import {
   isBusy,
   isSameFile,
-  type OpenSqlite,
+  type OpenUserSqlite,
   openDurableFile,
   openSqlite,
   requireFileOptions,
   type SqliteDatabase,
+  type UserSqliteDatabase,
 } from "@loyalty-cards/internal/sqlite/database-node";
 import { setRealImmediate } from "@loyalty-cards/internal/timers";
 import type { IssueCardRequest, UserId } from "@loyalty-cards/issuing-client";
@@ -53,7 +54,7 @@ export interface SqliteOutboxOptions extends OutboxOptions<SqliteDatabase> {
    */
   file: string;
   /** Opens the file. Default: `node:sqlite` where the runtime has it, else the package `libsql`. */
-  open?: OpenSqlite;
+  open?: OpenUserSqlite;
 }
 
 export interface SqliteOutbox extends Outbox {
@@ -65,13 +66,13 @@ export interface SqliteOutbox extends Outbox {
    * invalid entry.
    * @throws {IssuingError} `configuration` for a request that `issueCard` would not send.
    */
-  add<Fields>(database: SqliteDatabase, entry: OwedCard<Fields>): "added" | OutboxState;
+  add<Fields>(database: UserSqliteDatabase, entry: OwedCard<Fields>): "added" | OutboxState;
   /**
    * Replaces the form of an entry, in your own transaction, unless the old one has a card or may
    * get one: see `CorrectionResult`.
    */
   correct(
-    database: SqliteDatabase,
+    database: UserSqliteDatabase,
     userId: UserId,
     request: IssueCardRequest,
     options?: TemplateOption,

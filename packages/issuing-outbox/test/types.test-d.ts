@@ -1,5 +1,6 @@
 /** The public types: what compiles, what does not, and what callbacks get. */
 import { defineTemplate } from "@loyalty-cards/issuing-client";
+import type { BetterSqlite } from "@loyalty-cards/testing/sqlite-files";
 import { sql } from "drizzle-orm";
 import type { NodePgDatabase } from "drizzle-orm/node-postgres";
 import type pg from "pg";
@@ -12,6 +13,7 @@ import { fromDrizzle, type PostgresOutbox, postgresOutbox } from "../src/postgre
 declare const client: Parameters<typeof sqliteOutbox>[0]["client"];
 declare const outbox: SqliteOutbox;
 declare const database: SqliteDatabase;
+declare const betterSqlite: BetterSqlite;
 
 const customer = { phone: "+48600100200", consents: { privacy: { version: "1" } } };
 
@@ -53,6 +55,15 @@ test("add and write of SQLite are synchronous inside, and those of PostgreSQL ar
   expectTypeOf<PostgresOutbox<pg.PoolClient>["add"]>().returns.toEqualTypeOf<
     Promise<"added" | OutboxState>
   >();
+});
+
+test("open and add take better-sqlite3, as TypeScript 5 reads its types", () => {
+  sqliteOutbox({ client, file: "shop.db", open: () => betterSqlite });
+  const request = { customer };
+  outbox.add(betterSqlite, { userId: 1, template: "tpl_1", request });
+  outbox.correct(betterSqlite, 1, request);
+  // @ts-expect-error no database
+  outbox.add({ exec: () => {} }, { userId: 1, template: "tpl_1", request });
 });
 
 test("write of SQLite takes a synchronous function", () => {

@@ -1,16 +1,31 @@
 /** The public types: the typed handlers accept the delivery of a worker. */
+import type { BetterSqlite } from "@loyalty-cards/testing/sqlite-files";
 import { type Inbox, onEvents, type ReceiverOptions } from "@loyalty-cards/webhook-verify";
 import type { Processor as Processor6, Queue as Queue6 } from "bullmq";
 import type { Processor as Processor5, Queue as Queue5 } from "bullmq-5";
 import { expectTypeOf, test } from "vitest";
-import type { bullmqInbox, inboxHandler, SqliteInbox } from "../src/index.ts";
-import type { SqliteDatabase } from "../src/sqlite/processed.ts";
+import type { bullmqInbox, inboxHandler, SqliteInbox, sqliteInbox } from "../src/index.ts";
+import type {
+  ensureInboxTables,
+  isNewest,
+  markProcessed,
+  SqliteDatabase,
+} from "../src/sqlite/processed.ts";
 
 declare const inbox: SqliteInbox;
 
 test("a receiver accepts an inbox", () => {
   expectTypeOf(inbox).toExtend<Inbox>();
   expectTypeOf({ secret: "s", inbox }).toExtend<ReceiverOptions>();
+});
+
+test("every function that takes a SQLite database takes one of better-sqlite3", () => {
+  expectTypeOf<{ file: string; open: () => BetterSqlite }>().toExtend<
+    Parameters<typeof sqliteInbox>[0]
+  >();
+  expectTypeOf<BetterSqlite>().toExtend<Parameters<typeof ensureInboxTables>[0]>();
+  expectTypeOf<BetterSqlite>().toExtend<Parameters<typeof markProcessed>[0]>();
+  expectTypeOf<BetterSqlite>().toExtend<Parameters<typeof isNewest>[0]>();
 });
 
 test("handlers of onEvents get the delivery of the worker", () => {

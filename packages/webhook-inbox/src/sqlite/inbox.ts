@@ -1,7 +1,7 @@
 /** What `sqliteInbox` takes and returns: its options and methods, and their documentation. */
 import type { Synchronous } from "@loyalty-cards/internal/jobs/sqlite";
 import type { OptionNames } from "@loyalty-cards/internal/known-options";
-import type { OpenSqlite, SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
+import type { OpenUserSqlite, SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
 import type { Clock } from "@loyalty-cards/internal/timers";
 import { type ReportOptions, reportOptionNames } from "../outcomes.ts";
 import type { ReplayableInbox } from "../replayable-inbox.ts";
@@ -27,7 +27,7 @@ export interface SqliteInboxOptions extends ReportOptions {
    */
   retentionSeconds?: number;
   /** Opens the file. Default: `node:sqlite` where the runtime has it, else the package `libsql`. */
-  open?: OpenSqlite;
+  open?: OpenUserSqlite;
   /** Set by tests only. */
   testing?: { clock?: Partial<Clock>; random?: () => number };
 }

@@ -4,7 +4,10 @@
  */
 import { createTypeError } from "@loyalty-cards/internal/errors";
 import { isInTransaction } from "@loyalty-cards/internal/jobs/sqlite";
-import type { SqliteDatabase } from "@loyalty-cards/internal/sqlite/database-node";
+import type {
+  SqliteDatabase,
+  UserSqliteDatabase,
+} from "@loyalty-cards/internal/sqlite/database-node";
 import {
   explainMissingTable,
   type OrderedEvent,
@@ -41,7 +44,7 @@ const usages = {
 };
 
 /** @throws {TypeError} with the usage for anything but a database. */
-function requireDatabase(database: unknown, usage: string): void {
+function requireDatabase(database: unknown, usage: string): asserts database is SqliteDatabase {
   const { prepare, query } = Object(database);
   // A database of Bun has both.
   if (typeof prepare === "function") return;
@@ -62,7 +65,7 @@ function requireDatabase(database: unknown, usage: string): void {
  * export const prepare = (database: SqliteDatabase): void => ensureInboxTables(database);
  * ```
  */
-export function ensureInboxTables(database: SqliteDatabase): void {
+export function ensureInboxTables(database: UserSqliteDatabase): void {
   requireDatabase(database, usages.ensureInboxTables);
   database.exec(tables);
 }
@@ -84,7 +87,7 @@ export function ensureInboxTables(database: SqliteDatabase): void {
  * ```
  */
 export function markProcessed(
-  database: SqliteDatabase,
+  database: UserSqliteDatabase,
   event: Pick<OrderedEvent, "id">,
   options: { source?: string } = {},
 ): boolean {
@@ -117,7 +120,7 @@ export function markProcessed(
  * };
  * ```
  */
-export function isNewest(database: SqliteDatabase, key: string, event: OrderedEvent): boolean {
+export function isNewest(database: UserSqliteDatabase, key: string, event: OrderedEvent): boolean {
   requireDatabase(database, usages.isNewest);
   requireKey(key, usages.isNewest);
   requireEvent(event, usages.isNewest);
