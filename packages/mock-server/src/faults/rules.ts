@@ -40,13 +40,13 @@ export function addFault(domain: Domain, input: FaultInput): Fault {
   // A copy, which the caller cannot change later.
   const valid = validateInput(isFaultInput, structuredClone(input), "The fault");
   const fault: Fault = { id: generateId("flt"), ...valid };
-  const { faults } = domain.state;
-  const staying = [...faults.values()].filter(({ times }) => times === undefined);
-  faults.set(fault.id, fault);
-  for (const each of staying) {
-    faults.delete(each.id);
-    faults.set(each.id, each);
-  }
+  const earlier = [...domain.state.faults.values()];
+  const inOrder = [
+    ...earlier.filter(({ times }) => times !== undefined),
+    fault,
+    ...earlier.filter(({ times }) => times === undefined),
+  ];
+  domain.state.faults = new Map(inOrder.map((each) => [each.id, each]));
   domain.notifyChange();
   return fault;
 }
