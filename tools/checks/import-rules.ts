@@ -135,13 +135,13 @@ export async function findViolations(
   baseDir = root,
 ): Promise<{ files: number; violations: string[] }> {
   const packages = readdirSync(join(baseDir, "packages")).map((name) => `packages/${name}`);
-  const ofSources = await check(baseDir, sourceRules, {
+  const ofSources = await applyRules(baseDir, sourceRules, {
     folders: ["internal", "examples", ...packages.map((folder) => `${folder}/src`)],
     exclude: [tests, installedOrBuilt],
     doNotFollow: ["node_modules"],
   });
   const testFolders = ["internal", ...packages].map((folder) => `${folder}/test`);
-  const ofTests = await check(baseDir, testRules, {
+  const ofTests = await applyRules(baseDir, testRules, {
     folders: ["testing", "tools", "compat", "benchmarks", "examples", ...testFolders],
     exclude: [installedOrBuilt],
     doNotFollow: ["node_modules", sources],
@@ -160,7 +160,7 @@ interface Files {
   doNotFollow: string[];
 }
 
-async function check(baseDir: string, forbidden: Rule[], files: Files) {
+async function applyRules(baseDir: string, forbidden: Rule[], files: Files) {
   const { output } = await cruise(
     files.folders.filter((path) => existsSync(join(baseDir, path))),
     {

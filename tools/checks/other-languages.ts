@@ -57,7 +57,7 @@ const languages: readonly Language[] = [
  * @throws unless the program prints the verdict of each vector.
  * @returns their number.
  */
-function checkVectors({ name, program, vectors }: Language): number {
+function testVectors({ name, program, vectors }: Language): number {
   const options = { cwd: join(examples, name), env, encoding: "utf8" } as const;
   const output = execFileSync(program, [vectors, signatures], options);
   const document: { vectors: { name: string; verdict: string; reason?: string }[] } = JSON.parse(
@@ -74,7 +74,7 @@ function checkVectors({ name, program, vectors }: Language): number {
  * Issues a card with curl, twice, and records a purchase.
  * @throws unless the receiver accepts exactly the signed event.
  */
-async function checkReceiver({
+async function testReceiver({
   name,
   program,
   receiver,
@@ -177,7 +177,7 @@ for (const language of languages) {
     console.log(`– ${name}: ${program} is not installed (Debian: ${debian})`);
     continue;
   }
-  const count = checkVectors(language);
-  await checkReceiver(language);
+  const count = testVectors(language);
+  await testReceiver(language);
   console.log(`✓ ${name}: ${count} vectors and a receiver`);
 }

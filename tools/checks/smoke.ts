@@ -87,7 +87,7 @@ function runOn(binary: string): void {
 }
 
 /** Library checks are on, except for /msw: msw's own types do not pass them. */
-function checkTypes(version: string): void {
+function compileTypes(version: string): void {
   const compile = (...args: string[]) =>
     runNode(
       process.execPath,
@@ -118,7 +118,7 @@ try {
   for (const file of ["types.mts", "types.cts"])
     write(file, others.join("") + readFromRoot("tools/checks/smoke/types.mts"));
   write("types-msw.mts", mswProgram);
-  for (const version of compilers) checkTypes(version);
+  for (const version of compilers) compileTypes(version);
 } finally {
   rmSync(folder, { recursive: true });
 }

@@ -59,7 +59,7 @@ async function measureBundle({ name }: { name: string }): Promise<number> {
 }
 
 /** What is wrong with one file, read from the folder that was packed. */
-function checkFile(path: string, folder: string, paths: readonly string[]): string[] {
+function findFileProblems(path: string, folder: string, paths: readonly string[]): string[] {
   const file = join(folder, path);
   const problems: string[] = [];
   if (/(^|\/)test\/|\.test(-d)?\.\w+$/.test(path)) problems.push("is a test");
@@ -96,7 +96,7 @@ interface SourceMap {
   sourcesContent?: (string | null)[];
 }
 
-async function checkSizes(one: Published, tarballBytes: number): Promise<string[]> {
+async function findSizeProblems(one: Published, tarballBytes: number): Promise<string[]> {
   const { tarball, bundle } = budgets[one.name] ?? { tarball: 0 };
   const problems: string[] = [];
   if (tarballBytes > tarball * 1_000)
@@ -110,7 +110,7 @@ async function checkSizes(one: Published, tarballBytes: number): Promise<string[
  * Packs a package and prints its problems.
  * @returns how many it has.
  */
-async function check(one: Published, destination: string): Promise<number> {
+async function checkPackage(one: Published, destination: string): Promise<number> {
   const { name, folder } = one;
   const file = pack(folder, destination);
   const listed = run("tar", ["--list", "--file", basename(file)], destination);
@@ -120,10 +120,10 @@ async function check(one: Published, destination: string): Promise<number> {
   const problems = runTool("publint", "--strict", file);
   if (entryPoints.some((entry) => entry.name === name)) problems.push(...runTool("attw", file));
   for (const path of paths)
-    problems.push(...checkFile(path, folder, paths).map((text) => `${path} ${text}`));
+    problems.push(...findFileProblems(path, folder, paths).map((text) => `${path} ${text}`));
   if (renderThirdParty(one) !== undefined && !paths.includes("THIRD-PARTY.md"))
     problems.push("contains software of others, but not its licences: THIRD-PARTY.md");
-  problems.push(...(await checkSizes(one, size)));
+  problems.push(...(await findSizeProblems(one, size)));
   for (const problem of problems) console.log(`✗ ${name}: ${problem}`);
   console.log(`${name}: ${paths.length} files, ${Math.round(size / 1000)} kB`);
   return problems.length;
@@ -131,6 +131,6 @@ async function check(one: Published, destination: string): Promise<number> {
 
 const destination = mkdtempSync(join(tmpdir(), "loyalty-cards-tarballs-"));
 let failures = 0;
-for (const one of published) failures += await check(one, destination);
+for (const one of published) failures += await checkPackage(one, destination);
 rmSync(destination, { recursive: true });
 process.exitCode = failures === 0 ? 0 : 1;

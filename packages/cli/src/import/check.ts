@@ -1,6 +1,4 @@
-/**
- * The check of a list: reads all rows, and groups their problems. `import check FILE` prints them.
- */
+/** `import check FILE`, and the summary of a list: its rows, and their problems in groups. */
 import { formatNumber } from "@loyalty-cards/internal/format";
 import type { Context } from "../command.ts";
 import { exitCodes } from "../command-error.ts";
@@ -21,8 +19,7 @@ interface Group {
 /** How many rows with one problem are named. */
 const maxNamedRows = 5;
 
-/** What was found in a list. */
-export class ListCheck {
+export class ListSummary {
   rows = 0;
   valid = 0;
   problems = 0;
@@ -47,7 +44,7 @@ export class ListCheck {
 
   /** @param width that of the terminal, in characters. */
   format(name: string, width: number): Text {
-    const summary = `${name}: ${formatCount(this.rows, "row")}, ${formatNumber(this.valid)} valid, ${formatCount(this.problems, "problem")}`;
+    const counts = `${name}: ${formatCount(this.rows, "row")}, ${formatNumber(this.valid)} valid, ${formatCount(this.problems, "problem")}`;
     const groups = [...this.#groups].sort(([, one], [, other]) => other.rows - one.rows);
     const labels = groups.map(([, { rows }]) => `${formatCount(rows, "row")}: `);
     const labelWidth = Math.max(0, ...labels.map((label) => label.length));
@@ -58,7 +55,7 @@ export class ListCheck {
     });
     if (groups.some(([, { rows }]) => rows > maxNamedRows))
       lines.push(text`\`import check --json\` prints each problem.`);
-    return Text.lines([Text.from(summary).reflow(width), ...lines]);
+    return Text.lines([Text.from(counts).reflow(width), ...lines]);
   }
 }
 
@@ -88,18 +85,18 @@ export async function checkFile(
 ): Promise<number> {
   const { print, terminal } = context;
   const list = await openListFile(terminal, file);
-  const check = new ListCheck();
+  const summary = new ListSummary();
   const index = createIndex();
   try {
     for await (const { failure } of readRows(context, list, options, index)) {
       const problems = failure?.problems ?? [];
-      check.add(problems);
+      summary.add(problems);
       if (!print.isJson) continue;
       for (const { cause: _, ...problem } of problems) print.data(problem, () => "");
     }
   } finally {
     index.close();
   }
-  print.data({ summary: check }, () => check.format(list.name, print.dataColumns));
-  return check.problems > 0 ? exitCodes.failed : exitCodes.complete;
+  print.data({ summary }, () => summary.format(list.name, print.dataColumns));
+  return summary.problems > 0 ? exitCodes.failed : exitCodes.complete;
 }

@@ -6,7 +6,7 @@ import type { Context } from "../command.ts";
 import { CommandError } from "../command-error.ts";
 import { readTemplateId } from "../configuration.ts";
 import { formatCount } from "../printable.ts";
-import { ListCheck } from "./check.ts";
+import { ListSummary } from "./check.ts";
 import { type List, openListFile } from "./list.ts";
 import { createIndex, type ListIndex } from "./list-index.ts";
 import {
@@ -122,17 +122,17 @@ function toFiles(cwd: string, file: string, outbox: string | undefined): report.
 async function read(run: Run, needsYes: boolean) {
   const { context, options, list, index } = run;
   const { print } = context;
-  const check = new ListCheck();
+  const summary = new ListSummary();
   const invalid: report.RejectedRow[] = [];
   for await (const { value, failure } of readRows(context, list, options, index)) {
-    check.add(failure?.problems ?? []);
+    summary.add(failure?.problems ?? []);
     if (failure === undefined) index.store(value);
     else invalid.push(report.toRejectedRow(failure));
   }
-  print.info(check.format(list.name, print.messageColumns));
+  print.info(summary.format(list.name, print.messageColumns));
   await requireSameUsers(run); // before the advice to use --yes, which would send the others
   const advice = [];
-  if (check.valid === 0) advice.push("Correct the rows.");
+  if (summary.valid === 0) advice.push("Correct the rows.");
   else if (invalid.length > 0 && !options.skipInvalid)
     advice.push("Correct the rows, or use --skip-invalid to import the others.");
   if (needsYes && context.ask === undefined && !options.yes)

@@ -123,7 +123,7 @@ const reasonStart = "Reason for the rejection: ";
 /**
  * Finds the reason of the rejected rows, if all have the same. What the service says can quote a
  * customer, so it is returned only if the service says it of several rows.
- * @param invalid the rows that the check rejected.
+ * @param invalid the rows that had problems, so they were not sent.
  */
 export async function findSharedReason(
   outbox: SqliteOutbox,
@@ -192,7 +192,7 @@ const toRejectedCells = ({ line, userId, code, reason, idempotencyKey = "" }: Re
   idempotencyKey,
 ];
 
-/** @param invalid the rows that the check rejected. */
+/** @param invalid the rows that had problems, so they were not sent. */
 export async function* listRejected(
   outbox: SqliteOutbox,
   index: ListIndex,
