@@ -15,7 +15,7 @@ import { CommandError, exitCodes, repeatAdvice } from "../command-error.ts";
 import { readTemplateId } from "../configuration.ts";
 import { formatTable, Text } from "../printable.ts";
 
-interface IssueOptions {
+interface IssueCommandOptions {
   template?: string;
   userId: string;
   phone?: string;
@@ -132,7 +132,7 @@ async function runConsent(
   print.data(state, () => `Marketing consent: ${state.marketingConsent ? "yes" : "no"}`);
 }
 
-async function runIssue(context: Context, options: IssueOptions): Promise<undefined> {
+async function runIssue(context: Context, options: IssueCommandOptions): Promise<undefined> {
   const { print, terminal, environment, createClient } = context;
   const templateId = readTemplateId(options.template, environment);
   const request = toRequest(options);
@@ -171,7 +171,7 @@ function toRequest({
   field = [],
   privacy,
   marketing,
-}: IssueOptions): IssueCardRequest {
+}: IssueCommandOptions): IssueCardRequest {
   return {
     fieldValues: Object.fromEntries(field.map(parseField)),
     customer: {

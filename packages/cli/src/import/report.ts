@@ -130,7 +130,7 @@ export async function findSharedReason(
   index: ListIndex,
   invalid: readonly RejectedRow[],
 ): Promise<string | undefined> {
-  let shared: RejectionReason | undefined;
+  let shared: RowRejection | undefined;
   let count = 0;
   for await (const reason of listReasons(outbox, index, invalid)) {
     shared ??= reason;
@@ -141,7 +141,7 @@ export async function findSharedReason(
 }
 
 /** Why a row was rejected: as the file of rejected rows has it, and without text of the service. */
-interface RejectionReason {
+interface RowRejection {
   said: string;
   sentence: string;
 }
@@ -150,7 +150,7 @@ async function* listReasons(
   outbox: SqliteOutbox,
   index: ListIndex,
   invalid: readonly RejectedRow[],
-): AsyncGenerator<RejectionReason, void> {
+): AsyncGenerator<RowRejection, void> {
   for (const { reason } of invalid) yield { said: reason, sentence: reason };
   for await (const { userId, error } of outbox.list({ state: "rejected" }))
     if (error !== undefined && index.findValidRow(userId) !== undefined)

@@ -13,7 +13,7 @@ export interface ImportRow {
 }
 
 /** What is wrong with a value or a row. */
-interface Finding {
+interface ValueProblem {
   code: string;
   /** What is wrong, without its subject. */
   message: string;
@@ -21,7 +21,7 @@ interface Finding {
   cause?: string;
 }
 
-export interface RowProblem extends Finding {
+export interface RowProblem extends ValueProblem {
   /** Where the value begins, or the record for a problem of the whole row. Both count from 1. */
   line: number;
   character: number;
@@ -31,7 +31,7 @@ export interface RowProblem extends Finding {
   target: Target | undefined;
 }
 
-interface Damage extends Finding {
+interface Damage extends ValueProblem {
   pattern: RegExp;
 }
 
@@ -80,7 +80,7 @@ export const idDamages: readonly Damage[] = [
   },
 ];
 
-const notText: Finding = { code: "not-text", message: "must be a text" };
+const notText: ValueProblem = { code: "not-text", message: "must be a text" };
 
 /** The text of a value. An object or a list has none: `String` calls its member `toString`. */
 export const toText = (value: unknown): string => (typeof value === "object" ? "" : String(value));
@@ -98,12 +98,12 @@ export class Row {
   }
 
   /** @param target that of the value; undefined for a problem of the whole row. */
-  addProblem({ message, ...finding }: Finding, target?: Target): void {
+  addProblem({ message, ...problem }: ValueProblem, target?: Target): void {
     const column = target && this.mapping.get(target);
     const position = this.#record.locate(column);
     const subject = target ?? "the row";
     this.problems.push({
-      ...finding,
+      ...problem,
       ...position,
       column,
       target,

@@ -5,7 +5,7 @@ import type { OperationId } from "@loyalty-cards/openapi/operations";
 import { toWalletTitle } from "../domain/context.ts";
 import type { Action, EventType, TrafficRequest } from "../domain/state.ts";
 
-type RequestFault = NonNullable<TrafficRequest["fault"]>;
+type LoggedFault = NonNullable<TrafficRequest["fault"]>;
 type Tier = string | null;
 
 /** @param result the parsed body of the response; undefined when there is none in JSON. */
@@ -47,7 +47,7 @@ const effects: Partial<Record<OperationId, string>> = {
   setConsent: "the consent is stored",
 };
 
-function describeFault(operation: OperationId | undefined, { kind, phase }: RequestFault): string {
+function describeFault(operation: OperationId | undefined, { kind, phase }: LoggedFault): string {
   const seen = lostResponses[kind] ?? "injected fault";
   const effect = phase === "before" ? "nothing was done" : effects[operation as OperationId];
   return effect === undefined ? seen : `${seen}; ${effect}`;

@@ -11,14 +11,17 @@ export const defaultApiKeys: ApiKeys = { website: "mock_website_key", full: "moc
  * The value of `issuedVia` on a card, by the kind of the API key ([spec
  * 2.1](https://loyalty-cards.github.io/loyalty-cards/specification#spec-2-1)).
  */
-export const issuedVia: ApiKeys = { website: "website", full: "api" };
+export const issuedVia: Readonly<Record<ApiKeyKind, string>> = { website: "website", full: "api" };
 
 /** Names for the log, which never contains a key. */
-export const apiKeyNames: ApiKeys = { website: "Website key", full: "Full key" };
+export const apiKeyTitles: Readonly<Record<ApiKeyKind, string>> = {
+  website: "Website key",
+  full: "Full key",
+};
 
 /** @throws {TypeError} for another kind. */
 export function createApiKey({ state, notifyChange }: Domain, kind: ApiKeyKind): ApiKey {
-  if (!Object.hasOwn(apiKeyNames, kind))
+  if (!Object.hasOwn(apiKeyTitles, kind))
     throw new InputError(`There is no kind "${kind}" of API keys: use "website" or "full".`);
   const apiKey = { key: generateId(`mock_${kind}`), kind };
   state.apiKeys.set(apiKey.key, apiKey);

@@ -4,7 +4,7 @@
  */
 import { type OperationId, operations } from "@loyalty-cards/openapi/operations";
 import type { Backend } from "../backend/backend.ts";
-import { apiKeyNames } from "../domain/api-keys.ts";
+import { apiKeyTitles } from "../domain/api-keys.ts";
 import type { Domain } from "../domain/context.ts";
 import { findKeyRecord } from "../domain/issue-card.ts";
 import { createProblem } from "../domain/problem.ts";
@@ -78,7 +78,7 @@ const authenticate =
     }
     context.set("apiKeyKind", kind);
     context.set("state", domain.state);
-    context.var.entry.apiKey = apiKeyNames[kind];
+    context.var.entry.apiKey = apiKeyTitles[kind];
     return next();
   };
 

@@ -12,7 +12,7 @@ export function addPages(app: App, { domain, settings }: Backend): void {
   const { wallets } = settings;
   app.get("/", async (context) => respond(context, await findFile("console/index.html")));
   app.get("/cards/:slug", (context) => {
-    const card = findCard(domain, context.req.param("slug"));
+    const card = findCardBySlug(domain, context.req.param("slug"));
     if (card === undefined) return respond(context, pageReply(notFoundPage("../"), 404));
     const userAgent = context.req.header("user-agent") ?? "";
     return respond(context, pageReply(cardPage(toCardView(domain, card), wallets, userAgent)));
@@ -32,7 +32,7 @@ export function addPages(app: App, { domain, settings }: Backend): void {
   );
 }
 
-const findCard = ({ state }: Domain, slug: string) =>
+const findCardBySlug = ({ state }: Domain, slug: string) =>
   state.cards.get(state.cardIdBySlug.get(slug) ?? "");
 
 /**
@@ -43,7 +43,7 @@ function walletReply(
   domain: Domain,
   { slug, leaf, isPost }: { slug: string; leaf: string; isPost: boolean },
 ): Reply {
-  const card = findCard(domain, slug);
+  const card = findCardBySlug(domain, slug);
   const wallet = findWallet(domain.wallets, leaf);
   if (card === undefined || wallet === undefined) return pageReply(notFoundPage("../../"), 404);
   if (!isPost && leaf === passFile)
