@@ -1,5 +1,11 @@
 /** `issue`, `card`, `operations` and `consent`: one card. */
-import type { Card, FieldValues, IssueCardRequest, Operation } from "@loyalty-cards/issuing-client";
+import type {
+  Card,
+  ConsentState,
+  FieldValues,
+  IssueCardRequest,
+  Operation,
+} from "@loyalty-cards/issuing-client";
 import { type Command, Option } from "commander";
 import {
   addExamples,
@@ -125,9 +131,12 @@ async function runConsent(
 ): Promise<undefined> {
   if (set === undefined && version !== undefined) throw new CommandError("--version needs --set.");
   const client = await createClient();
-  const change = { marketing: set === "yes", ...(version !== undefined && { version }) };
+  let changed: ConsentState | undefined;
+  if (set !== undefined) {
+    const change = { marketing: set === "yes", ...(version !== undefined && { version }) };
+    changed = await client.setConsent(cardId, change);
+  }
   // The response to a change may have no body (spec 4.5).
-  const changed = set === undefined ? undefined : await client.setConsent(cardId, change);
   const state = changed ?? (await client.getConsent(cardId));
   print.data(state, () => `Marketing consent: ${state.marketingConsent ? "yes" : "no"}`);
 }
@@ -191,15 +200,16 @@ function toRequest({
 function parseField(text: string): [string, FieldValues[string]] {
   const [, key = "", operator, value = ""] = /^([^=:]+)(:?=)(.*)$/s.exec(text) ?? [];
   if (operator === "=") return [key, value];
-  const number = Number(value);
-  // A larger number would be sent with other digits.
-  const isExact = Math.abs(number) <= Number.MAX_SAFE_INTEGER;
-  if (operator === ":=" && value.trim() !== "" && isExact) return [key, number];
+  if (operator === ":=" && isExactNumber(value)) return [key, Number(value)];
   // The message does not quote the text, which can be personal data.
   throw new CommandError(
     "--field must be key=text or key:=number, such as name=Anna or visits:=3.",
   );
 }
+
+/** A larger number would be sent with other digits. */
+const isExactNumber = (text: string) =>
+  text.trim() !== "" && Math.abs(Number(text)) <= Number.MAX_SAFE_INTEGER;
 
 function formatCard(card: Card): Text {
   const rows = Object.entries({
