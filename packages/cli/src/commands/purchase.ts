@@ -41,32 +41,14 @@ const devAdvice = "Run `loyalty-cards dev`, and set LOYALTY_URL to the address t
 const dataAdvice = "dev forgets its cards when it stops; --data FILE keeps them.";
 
 async function runPurchase(
-  { print, environment, globals, timeoutMs, createClient }: Context,
+  context: Context,
   _options: object,
   cardId: string,
   points: number,
 ): Promise<undefined> {
-  // Validates the address. The control API needs no key: none is sent, so http is allowed.
-  await createClient({ apiKey: "not-sent", allowInsecureHttp: true, idempotencyNamespace: "" });
-  const baseUrl = readBaseUrl(globals.baseUrl, environment).replace(/\/+$/, "");
-  const call = (path: string, init: RequestInit = {}) =>
-    fetch(`${baseUrl}/_mock${path}`, {
-      ...init,
-      redirect: "manual",
-      signal: AbortSignal.timeout(timeoutMs),
-    }).catch(() => {
-      const problem = "The mock service does not respond";
-      throw new CommandError(problem, { exitCode: exitCodes.failed, fix: devAdvice });
-    });
-  const health = await call("/health");
-  const report = (await readJson(health)) as { status?: unknown } | null;
-  // Without this check a real service would get the request.
-  if (!health.ok || report?.status !== "ok")
-    throw new CommandError(
-      "This address is not a mock service: purchases of a real service come from its tills",
-      { fix: devAdvice },
-    );
-  const response = await call(`/cards/${encodeURIComponent(cardId)}/purchase`, {
+  const request = await createControlRequest(context);
+  await requireMockService(request);
+  const response = await request(`/cards/${encodeURIComponent(cardId)}/purchase`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ points }),
@@ -79,7 +61,50 @@ async function runPurchase(
     throw new CommandError(problem + advice, { exitCode: exitCodes.failed });
   }
   const { id, change, balance } = body as Operation;
-  print.data(body, () => text`Purchase of ${change} points: the balance is ${balance} (${id})`);
+  context.print.data(
+    body,
+    () => text`Purchase of ${change} points: the balance is ${balance} (${id})`,
+  );
+}
+
+type ControlRequest = (path: string, init?: RequestInit) => Promise<Response>;
+
+/**
+ * Creates a function that sends a request to the control API.
+ * @throws {CommandError} for an invalid address; the function, when there is no response.
+ */
+async function createControlRequest({
+  createClient,
+  environment,
+  globals,
+  timeoutMs,
+}: Context): Promise<ControlRequest> {
+  // Validates the address. The control API needs no key: none is sent, so http is allowed.
+  await createClient({ apiKey: "not-sent", allowInsecureHttp: true, idempotencyNamespace: "" });
+  const baseUrl = readBaseUrl(globals.baseUrl, environment).replace(/\/+$/, "");
+  return (path, init) =>
+    fetch(`${baseUrl}/_mock${path}`, {
+      ...init,
+      redirect: "manual",
+      signal: AbortSignal.timeout(timeoutMs),
+    }).catch(() => {
+      const problem = "The mock service does not respond";
+      throw new CommandError(problem, { exitCode: exitCodes.failed, fix: devAdvice });
+    });
+}
+
+/**
+ * Without this check a real service would get the purchase.
+ * @throws {CommandError} when the address is not one of a mock service.
+ */
+async function requireMockService(request: ControlRequest): Promise<void> {
+  const health = await request("/health");
+  const report = (await readJson(health)) as { status?: unknown } | null;
+  if (health.ok && report?.status === "ok") return;
+  throw new CommandError(
+    "This address is not a mock service: purchases of a real service come from its tills",
+    { fix: devAdvice },
+  );
 }
 
 /** @returns null for a body that is not JSON. */
