@@ -45,15 +45,15 @@ function printReady(
 ): void {
   const { apiKeys, templateId, endpoints } = service;
   const [endpoint] = endpoints;
-  const console = `${url}/console`;
+  const consoleUrl = `${url}/console`;
   if (print.isJson) {
     const forwarded = endpoint && { url: endpoint.url, secret: endpoint.secret };
-    const ready = { kind: "ready", baseUrl: url, apiKeys, templateId, console, forwarded };
-    print.data(ready, () => "");
+    const ready = { kind: "ready", baseUrl: url, apiKeys, templateId };
+    print.data({ ...ready, console: consoleUrl, forwarded }, () => "");
     return;
   }
   const rows = [
-    ["Console", style("cyan", console)],
+    ["Console", style("cyan", consoleUrl)],
     ["Reference", style("cyan", `${url}/api/docs`)],
     [
       "Webhooks",
@@ -61,26 +61,36 @@ function printReady(
     ],
     ["Data", data ?? style("dim", "lost when it stops; --data shop.json keeps the cards")],
   ];
-  const isSecretKnown =
-    endpoint !== undefined && endpoint.secret === environment.LOYALTY_SIGNING_SECRET;
-  const lines = [
-    `LOYALTY_URL=${url}`,
-    // A data file of which every website key is revoked has none.
-    ...(apiKeys.website ? [`LOYALTY_API_KEY=${apiKeys.website}`] : []),
-    `LOYALTY_TEMPLATE_ID=${templateId}`,
-    ...(endpoint ? [`LOYALTY_WEBHOOK_URL=${endpoint.url}`] : []),
-    ...(endpoint && !isSecretKnown ? [`LOYALTY_SIGNING_SECRET=${endpoint.secret}`] : []),
-  ];
   print.info(
     text`${style("bold", "Loyalty cards")}: the mock service runs. Ctrl-C stops it.\n\n${formatTable(rows)}\n`,
   );
   const { use, prefix, next } =
     terminal.env.npm_package_name === "loyalty-cards" ? inClone : inProject;
+  const isSecretKnown =
+    endpoint !== undefined && endpoint.secret === environment.LOYALTY_SIGNING_SECRET;
+  const variables = listVariables({ url, service }, isSecretKnown);
   print.info(style("dim", use));
-  print.data(undefined, () => Text.lines(lines.map((line) => `${prefix}${line}`)));
+  print.data(undefined, () => Text.lines(variables.map((line) => `${prefix}${line}`)));
   if (isSecretKnown)
     print.info(style("dim", "# LOYALTY_SIGNING_SECRET is the one that you have set."));
   print.info(text`${style("dim", next)}\n`);
+}
+
+/** The variables that a program needs, as lines of .env. */
+function listVariables(
+  { url, service }: Pick<MockServer, "url" | "service">,
+  isSecretKnown: boolean,
+): string[] {
+  const { apiKeys, templateId, endpoints } = service;
+  const [endpoint] = endpoints;
+  const lines = [`LOYALTY_URL=${url}`];
+  // A data file of which every website key is revoked has none.
+  if (apiKeys.website) lines.push(`LOYALTY_API_KEY=${apiKeys.website}`);
+  lines.push(`LOYALTY_TEMPLATE_ID=${templateId}`);
+  if (endpoint !== undefined) lines.push(`LOYALTY_WEBHOOK_URL=${endpoint.url}`);
+  if (endpoint !== undefined && !isSecretKnown)
+    lines.push(`LOYALTY_SIGNING_SECRET=${endpoint.secret}`);
+  return lines;
 }
 
 const inProject = {
