@@ -30,6 +30,7 @@ export function addExecCommand(program: Command, cli: Cli): void {
     "loyalty-cards exec -- npm test",
     "loyalty-cards exec --seed shop.json --quiet -- npx playwright test",
   );
+  // An unknown option is misspelt, or one of the command whose dashes are missing.
   exec.exitOverride(({ exitCode, code, message }) => {
     const isMisspelt = message.includes("(Did you mean");
     throw new CommanderError(exitCode, code, isMisspelt ? message : `${message}. ${needsDashes}`);
