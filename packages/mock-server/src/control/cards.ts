@@ -26,6 +26,7 @@ const typeByRoute = { purchase: "purchase", reward: "reward", redeem: "redemptio
 
 export function addCardRoutes(router: Router, { domain }: Backend): void {
   const { route, routeWithBody, routeList } = router;
+  /** Looks it up, because the ledger returns an operation without what only the console shows. */
   const viewOperation = ({ id }: { id: string }) =>
     toOperationView(getById(domain.state.operations, id, "operation"));
 
@@ -64,10 +65,10 @@ export function addCardRoutes(router: Router, { domain }: Backend): void {
   route("POST /operations/:id/cancel", ({ id }) => viewOperation(cancelOperation(domain, id)), 201);
 }
 
-/** Punctuation separates the digits of a phone number, but belongs to a name or an id. */
 function findCards(domain: Domain, text: string): { card: StoredCard; match: Match }[] {
   const words = toWords(text);
-  const digits = toWords(text.replaceAll(/[()-]/g, ""));
+  // In a phone number punctuation only separates digits; in a name or an id it belongs to the word.
+  const wordsOfPhone = toWords(text.replaceAll(/[()-]/g, ""));
   return [...domain.state.cards.values()].flatMap((card) => {
     const customer = domain.state.customers.get(card.customerId) as Customer;
     const { id, name, phone, email } = customer;
@@ -76,15 +77,22 @@ function findCards(domain: Domain, text: string): { card: StoredCard; match: Mat
       ids: [card.id, id],
       hidden: { name, email, ...card.fieldValues },
     };
-    const match = findWords(words, texts) ?? findWords(digits, texts);
+    const match = findWords(words, texts) ?? findWords(wordsOfPhone, texts);
     return match === undefined ? [] : [{ card, match }];
   });
 }
 
 function toCustomerView({ id, name, phone, email, privacyVersion, marketing, cardIds }: Customer) {
-  const { isGiven: marketingConsent, isWithdrawn: isMarketingWithdrawn = false } = marketing;
-  const consents = { marketingConsent, isMarketingWithdrawn, privacyVersion };
-  return { id, name, phone, email, ...consents, cardIds };
+  return {
+    id,
+    name,
+    phone,
+    email,
+    marketingConsent: marketing.isGiven,
+    isMarketingWithdrawn: marketing.isWithdrawn ?? false,
+    privacyVersion,
+    cardIds,
+  };
 }
 
 function toControlCard(domain: Domain, card: StoredCard) {
