@@ -36,7 +36,7 @@ export interface SearchTexts {
   hidden: Readonly<Record<string, unknown>>;
 }
 
-/** `found` is where the first word is that its row does not show. */
+/** `found` is where the first of the words is that the row of the entry does not show. */
 export interface Match {
   found?: components["schemas"]["Found"];
 }
@@ -94,6 +94,7 @@ function findHidden(hidden: SearchTexts["hidden"], word: string): Match["found"]
     const plain = toPlain(text);
     const start = indexOfWord(plain, word);
     if (start < 0) continue;
+    // In a text of another length the word stands somewhere else.
     const quoted = plain.length === text.length ? text : plain;
     const end = start + word.length;
     return {
@@ -108,10 +109,13 @@ function findHidden(hidden: SearchTexts["hidden"], word: string): Match["found"]
 
 const isLetter = (character = "") => /\p{L}/u.test(character);
 
-/** Finds a word without digits only where a word of the text begins. */
+/**
+ * Finds a word that begins with a letter and has no digit only where a word of the text begins.
+ * Others, such as the end of a phone number, are found anywhere.
+ */
 function indexOfWord(text: string, word: string): number {
+  const mustBeginWord = /^\p{L}\D*$/u.test(word);
   let at = text.indexOf(word);
-  if (!/^\p{L}\D*$/u.test(word)) return at;
-  while (at > 0 && isLetter(text[at - 1])) at = text.indexOf(word, at + 1);
+  while (mustBeginWord && at > 0 && isLetter(text[at - 1])) at = text.indexOf(word, at + 1);
   return at;
 }
