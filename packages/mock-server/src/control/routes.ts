@@ -105,7 +105,7 @@ function addWebhookRoutes({ route, routeWithBody, routeQuery }: Router, backend:
   routeQuery("GET /traffic", (query) => listTraffic(backend, query));
 }
 
-/** How long the console waits for a change; with its own pause a second. */
+/** How long a poll of the console waits for a change: with the pause after it about a second. */
 const maxPollMs = 900;
 
 function addClockRoutes({ route, routeWithBody }: Router, backend: Backend): void {

@@ -56,11 +56,11 @@ export function listTraffic(
     entries.filter(({ position }) => position > after),
     text,
   );
-  const listed = found.filter(
-    ({ entry }) =>
-      (kind.value === undefined || entry.kind === kind.value) &&
-      (problems.value !== "true" || entry.hasProblem || entry.id === open),
-  );
+  const isOfKind = (entry: Entry) => kind.value === undefined || entry.kind === kind.value;
+  // The entry that is open in the console stays in the list when it has no problem any more.
+  const isSelected = (entry: Entry) =>
+    problems.value !== "true" || entry.hasProblem || entry.id === open;
+  const listed = found.filter(({ entry }) => isOfKind(entry) && isSelected(entry));
   const items = listed
     .sort((a, b) => compareMatches(a, b) || (a.entry.position < b.entry.position ? 1 : -1))
     .slice(0, limit.value)

@@ -70,7 +70,8 @@ export async function waitFor<Condition extends WaitCondition>(
   // A copy, because a getter may return another value later.
   const wanted = structuredClone(condition as WaitCondition & { count?: number });
   const isMet = () => findMatches(backend, wanted).length >= (wanted.count ?? 1);
-  if (!isMet() && !(await waitUntil(backend, isMet, { timeoutMs, signal })))
+  const isMetInTime = isMet() || (await waitUntil(backend, isMet, { timeoutMs, signal }));
+  if (!isMetInTime)
     throw new WaitTimeoutError(
       `${JSON.stringify(wanted)} did not match within ${timeoutMs} ms. ${formatRecent(backend)}${findAdvice(backend, wanted)}`,
     );
