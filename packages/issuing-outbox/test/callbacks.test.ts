@@ -53,6 +53,32 @@ it("reports an error of the database before the callback as that, and calls the 
   expect(calls).toBe(1);
 });
 
+it("reports a card that the database does not record, and asks for it again when the lease has ended", async () => {
+  let isFailing = false;
+  const open: OpenSqlite = (file) => {
+    const connection = openWithoutSync(file);
+    const exec = connection.exec.bind(connection);
+    connection.exec = (sql) => {
+      if (isFailing && sql.startsWith("BEGIN")) throw new Error("disk I/O error");
+      return exec(sql);
+    };
+    return connection;
+  };
+  const { outbox, run, clock, signUp, weather, outcomes, cards } = openVirtualShop({ open });
+  await run(signUp("1"));
+  weather.push(async () => {
+    isFailing = true;
+    return "ok";
+  });
+  expect(await run(outbox.issue(1))).toMatchObject({ state: "waiting", attempts: 1 });
+  const error = expect.objectContaining({ message: "disk I/O error" });
+  expect(outcomes).toEqual([{ outcome: "unavailable", error }]);
+  isFailing = false;
+  await clock.pass(60_000);
+  expect(await run(outbox.drain())).toMatchObject({ issued: 1 });
+  expect(cards.map(({ cardId }) => cardId)).toEqual([cards[0]?.cardId, cards[0]?.cardId]);
+});
+
 it("records the card without a callback whose constraint fails at the commit", async () => {
   const { outbox, run, signUp, database, outcomes, requests } = openVirtualShop({
     onIssued: (_entry, own) => own.prepare("INSERT INTO owners VALUES ('nobody')").run(),

@@ -334,7 +334,9 @@ it("reports another card than the recorded one, which stays", async () => {
     );
     return "ok";
   });
-  expect(await outbox.issue(1)).toMatchObject({ cardId: "card_first" });
+  const entry = await outbox.issue(1);
+  expect(entry).toMatchObject({ cardId: "card_first" });
+  expect(entry.card).toBeUndefined();
   expect(outcomes).toMatchObject([{ outcome: "another-card" }]);
   expect(getUserCard("1")).toBeNull();
 });

@@ -79,7 +79,7 @@ describe("the 24 hours of a key", () => {
     await run(outbox.issue(1, { deadlineMs: 100 }));
     const { nextExpiryAt } = await outbox.count();
     expect(nextExpiryAt?.getTime()).toBe(sentAtMs + 24 * hour - minute - 30_000); // an attempt takes 30 s
-    await clock.pass(24 * hour);
+    await clock.pass(Number(nextExpiryAt) - clock.now() + 1_000);
     expect(await run(outbox.drain())).toMatchObject({ unknown: 1, waiting: 0 });
     expect(requests).toHaveLength(1);
     expect(names()).toContain("unknown");
@@ -88,14 +88,16 @@ describe("the 24 hours of a key", () => {
 
   // G2
   it("leave an attempt that begins right before their end its whole time", async () => {
-    const { outbox, signUp, weather, requests, run, clock } = openVirtualShop();
+    const { outbox, signUp, weather, requests, run, clock, outcomes } = openVirtualShop();
     await run(signUp("1"));
+    const addedAtMs = clock.now();
     weather.push("lost", () => clock.wait(5_000));
     await run(outbox.issue(1, { deadlineMs: 100 }));
     const { nextExpiryAt } = await outbox.count();
     await clock.pass(Number(nextExpiryAt) - clock.now() - 1_000);
     expect(await run(outbox.drain())).toMatchObject({ issued: 1, unknown: 0 });
     expect(requests).toHaveLength(2);
+    expect(outcomes.at(-1)).toMatchObject({ outcome: "issued", lagMs: clock.now() - addedAtMs });
   });
 
   it("count from firstAttemptAt of add", async () => {
@@ -328,7 +330,7 @@ describe("a key that is not accepted", () => {
   );
 });
 
-describe("a process that is stopped for 25 hours between lease and request", () => {
+describe("a process that is stopped between lease and request", () => {
   const openFrozen = () => {
     let freeze: (() => void) | undefined;
     const open: OpenSqlite = (file) => {
@@ -351,10 +353,10 @@ describe("a process that is stopped for 25 hours between lease and request", () 
       return database;
     };
     const shop = openVirtualShop({ open });
-    const freezeOnce = () => {
+    const freezeOnce = (ms: number) => {
       freeze = () => {
         freeze = undefined;
-        shop.clock.correct(25 * hour);
+        shop.clock.correct(ms);
       };
     };
     return { ...shop, freezeOnce };
@@ -364,7 +366,7 @@ describe("a process that is stopped for 25 hours between lease and request", () 
   it("sends nothing under the old lease, and issues the card of an entry that was never sent", async () => {
     const { outbox, signUp, run, requests, freezeOnce } = openFrozen();
     await run(signUp("1"));
-    freezeOnce();
+    freezeOnce(25 * hour);
     expect(await run(outbox.issue(1, { deadlineMs: 50 }))).toMatchObject({
       attempts: expect.any(Number),
     });
@@ -378,7 +380,19 @@ describe("a process that is stopped for 25 hours between lease and request", () 
     weather.push("lost");
     await run(outbox.issue(1, { deadlineMs: 100 }));
     await clock.pass(10_000);
-    freezeOnce();
+    freezeOnce(25 * hour);
+    expect(await run(outbox.drain())).toMatchObject({ unknown: 1 });
+    expect(requests).toHaveLength(1);
+  });
+
+  it("sends nothing for a key that the service may forget during the request, although the lease lasts", async () => {
+    const { outbox, signUp, run, weather, requests, freezeOnce, clock } = openFrozen();
+    await run(signUp("1"));
+    weather.push("lost");
+    await run(outbox.issue(1, { deadlineMs: 100 }));
+    const { nextExpiryAt } = await outbox.count();
+    await clock.pass(Number(nextExpiryAt) - clock.now() - 10_000);
+    freezeOnce(40_000); // the lease of 60 s has not expired
     expect(await run(outbox.drain())).toMatchObject({ unknown: 1 });
     expect(requests).toHaveLength(1);
   });
@@ -431,6 +445,20 @@ describe("a clock that was thirty days ahead for a moment", () => {
     await clock.pass(hour);
     expect(await other.get(1)).toMatchObject({ isDelivered: true });
     await run(worker.stop());
+  });
+
+  it("leaves a request of that moment to a person: nobody knows how old its key is", async () => {
+    const { outbox, signUp, run, clock, weather, requests, openOther } = openTwo();
+    const other = openOther().outbox;
+    await run(other.count());
+    clock.correct(30 * 24 * hour);
+    await run(signUp("1"));
+    weather.push("lost");
+    await run(outbox.issue(1, { deadlineMs: 100 }));
+    clock.correct(-30 * 24 * hour);
+    await run(outbox.close());
+    expect(await run(other.issue(1))).toMatchObject({ state: "unknown" });
+    expect(requests).toHaveLength(1);
   });
 
   it("does not hold up an entry that a process added meanwhile which has ended", async () => {
