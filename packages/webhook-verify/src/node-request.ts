@@ -35,9 +35,10 @@ export function nodeHandler(traits: AdapterTraits, options: ReceiverOptions) {
     const result = await receive(toHead(request), (limits) => readNodeBody(request, limits));
     try {
       if (forwardEvent !== undefined && result.event !== undefined) forwardEvent(result.event);
-      else if (!response.headersSent && !response.writableEnded)
-        response.writeHead(result.status, selectHeaders(request, result)).end();
-      else if (forwardEvent === undefined) reporter.write(sentBefore, { limitBy: "sent-before" });
+      else if (!response.headersSent && !response.writableEnded) {
+        response.writeHead(result.status, selectHeaders(request, result));
+        response.end(); // a middleware may have replaced writeHead, and return nothing
+      } else if (forwardEvent === undefined) reporter.write(sentBefore, { limitBy: "sent-before" });
     } catch (error) {
       failToRespond(error, response, reporter);
     }
@@ -89,7 +90,7 @@ export function readNodeBody(
  */
 export function failToRespond(error: unknown, response: ServerResponse, reporter: Reporter): void {
   reporter.logUnexpectedError(error, "the response could not be sent.");
-  if (!response.headersSent) response.destroy();
+  if (!response.writableEnded) response.destroy();
 }
 
 /**

@@ -107,18 +107,34 @@ describe.each(everyVersion)("%s over %s", (_name, version, adapter) => {
 });
 
 describe.each(everyNodeVersion)("%s over %s", (name, version, adapter) => {
-  it("closes the connection when no response can be sent, and accepts the next delivery", async () => {
-    let isBroken = true;
-    const { deliver, accepted } = await serve(adapter, version, {}, (_request, response) => {
-      if (!isBroken) return;
-      response.writeHead = () => {
-        throw new Error("a session that could not be saved");
-      };
+  it.each(["writeHead", "end"] as const)(
+    "closes the connection when %s throws, and accepts the next delivery",
+    async (method) => {
+      let isBroken = true;
+      const { deliver, accepted } = await serve(adapter, version, {}, (_request, response) => {
+        if (!isBroken) return;
+        response[method] = () => {
+          throw new Error("a session that could not be saved");
+        };
+      });
+      const sendsHeadAtOnce = version === "HTTP/2" && method === "end";
+      expect(await getOutcome(deliver(signedDelivery(balanceChanged("evt_1"))))).toEqual(
+        sendsHeadAtOnce ? [204, undefined] : "no response",
+      );
+      isBroken = false;
+      expect((await deliver(signedDelivery(balanceChanged("evt_2")))).status).toBe(204);
+      expect(accepted).toEqual(["evt_1", "evt_2"]);
+    },
+  );
+
+  it("responds when a middleware replaced writeHead by a function that returns nothing", async () => {
+    const { deliver } = await serve(adapter, version, {}, (_request, response) => {
+      const { writeHead } = response;
+      response.writeHead = ((...args: Parameters<typeof writeHead>) => {
+        writeHead.apply(response, args);
+      }) as typeof writeHead;
     });
-    expect(await getOutcome(deliver(signedDelivery(balanceChanged("evt_1"))))).toBe("no response");
-    isBroken = false;
-    expect((await deliver(signedDelivery(balanceChanged("evt_2")))).status).toBe(204);
-    expect(accepted).toEqual(["evt_1", "evt_2"]);
+    expect((await deliver(signedDelivery(balanceChanged()))).status).toBe(204);
   });
 
   // Express itself throws: it sets a header first.
