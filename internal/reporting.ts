@@ -33,11 +33,17 @@ export function notify<Value>(
 /** How often a line is logged whose cause lasts. */
 export const warningIntervalMs = 600_000;
 
+/** Writes a line: to the console when `log` throws, such as a method without its object. */
+export const writeLine = (log: (line: string) => unknown, line: string): void =>
+  notify(log, line, (error) =>
+    notify(console.error, `${line} (log threw ${formatErrorKind(error)}; it must not throw.)`),
+  );
+
 /** Writes log lines that begin with the name of the package. */
 export const createLog =
   (name: string, log: (message: string) => void = console.error) =>
   (line: string): void =>
-    notify(log, `${name}: ${line}`);
+    writeLine(log, `${name}: ${line}`);
 
 interface ReportOptions<Outcome> {
   onOutcome?: (outcome: Outcome) => void;

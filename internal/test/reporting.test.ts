@@ -3,7 +3,7 @@ import { createConnection } from "node:net";
 import { describe, expect, it, vi } from "vitest";
 import { configurationError } from "../../packages/issuing-client/src/errors.ts";
 import { withSafeMessage } from "../errors.ts";
-import { describeError, formatErrorKind, notify } from "../reporting.ts";
+import { createLog, describeError, formatErrorKind, notify } from "../reporting.ts";
 
 describe("notify", () => {
   it("passes on what the listener throws", () => {
@@ -32,6 +32,27 @@ describe("notify", () => {
   it("does nothing without a listener", () => {
     expect(notify(undefined, 1)).toBeUndefined();
   });
+});
+
+it("writes a line to the console when log throws, such as a method without its object", () => {
+  const logger = {
+    lines: [] as string[],
+    error(line: string): void {
+      this.lines.push(line);
+    },
+  };
+  const { error: methodAlone } = logger;
+  const written: unknown[] = [];
+  const console = vi.spyOn(globalThis.console, "error");
+  console.mockImplementation((line) => {
+    written.push(line);
+    throw new Error("no console");
+  });
+  createLog("issuing-outbox", methodAlone)("1 entries wait.");
+  console.mockRestore();
+  expect(written).toEqual([
+    "issuing-outbox: 1 entries wait. (log threw TypeError; it must not throw.)",
+  ]);
 });
 
 describe("describeError", () => {

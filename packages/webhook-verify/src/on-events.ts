@@ -7,7 +7,7 @@ import {
 } from "@loyalty-cards/internal/errors";
 import { formatType, toPrintable } from "@loyalty-cards/internal/format";
 import { findNearestName, requireKnownNames } from "@loyalty-cards/internal/known-options";
-import { notify } from "@loyalty-cards/internal/reporting";
+import { writeLine } from "@loyalty-cards/internal/reporting";
 import { eventTypes } from "@loyalty-cards/openapi/events";
 import {
   type Delivery,
@@ -105,10 +105,10 @@ export function onEvents<Arrival extends Delivery = Delivery>(
     const fate = handlers.otherTypes === undefined ? "it is ignored" : "otherTypes is called";
     const advice = isKnownType(type)
       ? "Add a handler or otherTypes, or do not select the type in the service's console."
-      : "A newer version of this package may know the type.";
+      : "Look for a newer version of this package.";
     const event = `${toPrintable(type)} (${toPrintable(id)})`;
     const line = `onEvents has no handler for ${event}: ${fate}. ${advice} Further events of this type are not logged.`;
-    notify(log, `webhook-verify: ${line}`);
+    writeLine(log, `webhook-verify: ${line}`);
   }
 
   /**

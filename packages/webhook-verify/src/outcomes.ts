@@ -9,6 +9,7 @@ import {
   describeErrorForLog,
   formatErrorKind,
   notify,
+  writeLine,
 } from "@loyalty-cards/internal/reporting";
 import {
   describeRejection,
@@ -134,7 +135,7 @@ export function createReporter(settings: ReporterSettings) {
     if (suppressed === undefined) return;
     const link = page === undefined ? "" : formatErrorLink(`webhook-${page}`);
     const more = suppressed === 0 ? "" : ` (${suppressed} more since the last line about this.)`;
-    notify(log, `webhook-verify: ${line}${link}${more}`);
+    writeLine(log, `webhook-verify: ${line}${link}${more}`);
   }
 
   /**

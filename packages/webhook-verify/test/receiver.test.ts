@@ -1,7 +1,7 @@
 /** The receiver without a framework: valid deliveries, invalid events, options. */
 import { createGate } from "@loyalty-cards/testing/resources";
 import { balanceChanged, secret, signedDelivery } from "@loyalty-cards/testing/signed-delivery";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import {
   createReceiver,
   memoryDedupe,
@@ -351,4 +351,25 @@ it("is not affected by an onOutcome that throws or rejects, and logs no message 
     await new Promise(setImmediate);
     expect(log).toEqual(["webhook-verify: onOutcome threw RangeError; it must not throw."]);
   }
+});
+
+it("writes its lines to the console when log throws, such as a method without its object", async () => {
+  const console = vi.spyOn(globalThis.console, "error").mockImplementation(() => {});
+  const log = function (this: Console) {
+    this.error("a logger of the shop");
+  } as () => void;
+  const handler = onEvents({ otherTypes: () => {} }, { log });
+  const receive = createReceiver({ secret, log, handler });
+  await receive(post(signedDelivery(balanceChanged(), { key: "of another endpoint" })));
+  const unknown = { ...balanceChanged(), type: "card.renamed" };
+  expect((await receive(post(signedDelivery(unknown)))).status).toBe(204);
+  expect(console.mock.calls.flat()).toEqual([
+    expect.stringMatching(
+      /^webhook-verify: .*mismatch.* \(log threw TypeError; it must not throw\.\)$/,
+    ),
+    expect.stringMatching(
+      /^webhook-verify: onEvents has no handler .* \(log threw TypeError; it must not throw\.\)$/,
+    ),
+  ]);
+  console.mockRestore();
 });

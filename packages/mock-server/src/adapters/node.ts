@@ -9,7 +9,7 @@ import {
 import type { AddressInfo, Socket } from "node:net";
 import { isLoopback } from "@loyalty-cards/internal/hostnames";
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
-import { notify } from "@loyalty-cards/internal/reporting";
+import { writeLine } from "@loyalty-cards/internal/reporting";
 import { checkTypes, type MockServiceOptions, sharedOptionNames } from "../backend/options.ts";
 import { scaledClock } from "../domain/clock.ts";
 import { createProblem } from "../domain/problem.ts";
@@ -131,7 +131,7 @@ export async function startMockServer(options: MockServerOptions = {}): Promise<
     );
     const { service, backend } = created;
     const { log: ownLog = console.error } = ownOptions;
-    const log = (line: string) => notify(ownLog, line);
+    const log = (line: string) => writeLine(ownLog, line);
     if (onTraffic !== undefined) listenToTraffic(backend, onTraffic, log);
     const stopSaving =
       dataFile === undefined ? undefined : await startSaving(dataFile, backend, log);

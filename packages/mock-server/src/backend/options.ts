@@ -1,7 +1,7 @@
 /** Options of the mock service, their defaults and their validation. */
 import { formatType } from "@loyalty-cards/internal/format";
 import { type OptionNames, requireKnownNames } from "@loyalty-cards/internal/known-options";
-import { notify } from "@loyalty-cards/internal/reporting";
+import { writeLine } from "@loyalty-cards/internal/reporting";
 import type { Deliver } from "../delivery/attempt.ts";
 import {
   checkEndpoint,
@@ -225,7 +225,7 @@ export function parseOptions(options: AdapterOptions) {
     acceptsAnyHost,
     logsWarnings,
     storeRefusals,
-    log: (line: string) => notify(log, line),
+    log: (line: string) => writeLine(log, line),
   };
 }
 
