@@ -1,8 +1,8 @@
 /**
- * Watches the write-ahead log (WAL) of a SQLite file. POSIX locks belong to a process: a second
+ * Watches a SQLite file and its write-ahead log (WAL). POSIX locks belong to a process: a second
  * SQLite library on the file, or any close of a descriptor of it, drops those that SQLite holds.
- * Then another process may delete the WAL that this one still writes to, and what it commits is
- * lost.
+ * Then another process may delete the WAL that this one still writes to. The file itself may be
+ * moved or replaced, as when a backup is restored. What this process commits then is lost.
  */
 import { statSync } from "node:fs";
 import { withSafeMessage } from "../errors.ts";
@@ -10,7 +10,7 @@ import type { SqliteDatabase } from "./database-node.ts";
 
 /** The write-ahead log of a connection. */
 export interface SqliteWal {
-  /** @throws when the WAL beside the file is no longer that of the connection, and from then on. */
+  /** @throws when the file or its WAL is no longer that of the connection, and from then on. */
   requireOwn(): void;
   /** @returns 0 when nothing is left to write to the file. */
   getSizeBytes(): number;
@@ -23,8 +23,10 @@ const abandoned = new Set<SqliteDatabase>();
 
 /** @param database a connection that has read the file: then it has its WAL. */
 export function watchWal(database: SqliteDatabase): SqliteWal {
-  const path = findWal(database);
-  const inode = path && statSync(path, { throwIfNoEntry: false })?.ino;
+  const file = findFile(database);
+  const path = file && `${file}-wal`;
+  const fileInode = readInode(file);
+  const inode = readInode(path);
   /** Why the connection must not be used. */
   let refusal: unknown;
 
@@ -40,23 +42,33 @@ export function watchWal(database: SqliteDatabase): SqliteWal {
       if (refusal !== undefined) throw refusal;
       // Windows deletes no file that is open.
       if (path === undefined || process.platform === "win32") return;
-      const wal = statSync(path, { throwIfNoEntry: false });
-      if (wal?.ino !== inode) abandon(createLostWal(path));
+      if (readInode(file) !== fileInode)
+        abandon(createLost(`file ${file}`, "it was moved, deleted or replaced"));
+      if (readInode(path) !== inode)
+        abandon(
+          createLost(
+            `log ${path}`,
+            "a second SQLite library, such as libsql, or fs.copyFile dropped its locks",
+          ),
+        );
     },
     getSizeBytes: () => (path && statSync(path, { throwIfNoEntry: false })?.size) || 0,
   };
 }
 
 /** @returns its path; undefined for a database in memory. */
-function findWal(database: SqliteDatabase): string | undefined {
+function findFile(database: SqliteDatabase): string | undefined {
   const files = database.prepare("PRAGMA database_list").all() as { name: string; file: string }[];
-  const file = files.find(({ name }) => name === "main")?.file;
-  return file ? `${file}-wal` : undefined;
+  return files.find(({ name }) => name === "main")?.file || undefined;
 }
 
-const createLostWal = (path: string) =>
+/** @returns undefined when there is no such file. */
+const readInode = (path: string | undefined): number | undefined =>
+  path === undefined ? undefined : statSync(path, { throwIfNoEntry: false })?.ino;
+
+const createLost = (what: string, cause: string) =>
   withSafeMessage(
     new Error(
-      `The log ${path} is no longer that of this process, whose last commit may be lost: a second SQLite library, such as libsql, or fs.copyFile dropped its locks. End it with SIGKILL: to close the file would overwrite it. See https://loyalty-cards.github.io/loyalty-cards/guides/outbox#sqlite-locks.`,
+      `The ${what} is no longer that of this process, whose last commit may be lost: ${cause}. End it with SIGKILL: to close the file would overwrite it. See https://loyalty-cards.github.io/loyalty-cards/guides/outbox#sqlite-locks.`,
     ),
   );

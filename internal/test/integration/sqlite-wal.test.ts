@@ -1,6 +1,9 @@
-/** The WAL of a SQLite file that another process deletes, because this process lost its locks. */
+/**
+ * A SQLite file that was replaced, and a WAL that another process deletes, because this process
+ * lost its locks.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
-import { statSync } from "node:fs";
+import { copyFileSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { scratchFile } from "@loyalty-cards/testing/resources";
 import { losesWals, loseWal, openWatched, useElsewhere } from "@loyalty-cards/testing/sqlite-files";
@@ -41,6 +44,40 @@ onPosix("rejects a commit whose WAL was deleted meanwhile", () => {
     });
   expect(commit).toThrow(lost);
   expect(database.list).toThrow(lost);
+});
+
+onPosix.each<{ what: string; change: (file: string, backup: string) => void }>([
+  { what: "replaced by a backup", change: (file, backup) => renameSync(backup, file) },
+  { what: "moved away", change: (file) => renameSync(file, `${file}.old`) },
+  { what: "deleted", change: (file) => rmSync(file) },
+])("refuses a file that was $what, and leaves it as it is", ({ change }) => {
+  const file = scratchFile();
+  const backup = `${file}.backup`;
+  const earlier = openJobsFile(file);
+  earlier.add("0");
+  earlier.close();
+  copyFileSync(file, backup);
+  const database = openJobsFile(file);
+  database.add("1");
+  change(file, backup);
+  const files = [file, backup, `${file}.old`, `${file}-wal`];
+  const before = files.map(readIfPresent);
+  const replaced = /^The file .* it was moved, deleted or replaced\. .* SIGKILL/;
+  for (const use of [() => database.add("2"), database.list, database.tidy, database.close])
+    expect(use).toThrow(replaced);
+  expect(files.map(readIfPresent)).toEqual(before);
+});
+
+onPosix("rejects a commit whose file was replaced meanwhile", () => {
+  const file = scratchFile();
+  const database = openJobsFile(file);
+  const commit = () =>
+    database.write("write", (connection) => {
+      database.join(connection, database.toAdded("1"));
+      writeFileSync(`${file}.new`, "");
+      renameSync(`${file}.new`, file);
+    });
+  expect(commit).toThrow(/^The file .* it was moved, deleted or replaced/);
 });
 
 onPosix("rejects a statement on a connection of the program, in its transaction", () => {
@@ -131,6 +168,9 @@ it("closes the file although the WAL cannot be written to it, as on a full disk"
   expect(database.list).toThrow("is closed");
   useElsewhere(file, "SELECT 1 FROM work WHERE name = '1'");
 });
+
+const readIfPresent = (path: string): string | undefined =>
+  statSync(path, { throwIfNoEntry: false }) && readFileSync(path, "base64");
 
 /** Starts `wal-process.ts` with a file. */
 function startProcess(file: string) {
