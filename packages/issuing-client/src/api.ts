@@ -107,9 +107,18 @@ function checkAddress(root: string, address: string): void {
   );
 }
 
-function toResponse({ status, headers, text }: UsableResponse): Response {
+function toResponse({ status, headers, text, json }: UsableResponse): Response {
   const complete = headers();
   complete.delete("content-length"); // it is the length of the encoded body
+  // openapi-fetch returns the body of a failure as `error`. A program takes a missing or an empty
+  // one for a success.
+  const hasDetails = json === undefined ? text !== "" : Boolean(json);
+  if (status >= 400 && !hasDetails) {
+    const detail = `The service responded ${status} without details.`;
+    const problem = { type: "about:blank", title: `HTTP ${status}`, status, detail };
+    complete.set("content-type", "application/problem+json");
+    return new Response(JSON.stringify(problem), { status, headers: complete });
+  }
   // `Response` accepts no body with these statuses (spec 7).
   const hasBody = text !== "" && status !== 204 && status !== 205;
   return new Response(hasBody ? text : null, { status, headers: complete });

@@ -178,6 +178,24 @@ describe("client.api", () => {
     expect(events.at(-1)).toMatchObject({ type: "response", status });
   });
 
+  it.each([
+    ["no body", null],
+    ["null", "null"],
+    ["an empty text", '""'],
+    ["false", "false"],
+  ])(
+    "returns an error, which is true in an if, when the body of a failure is %s",
+    async (_name, text) => {
+      for (const status of [404, 503]) {
+        const { client } = scripted([body(text, "application/json", status)], { maxRetries: 0 });
+        const { data, error } = await client.api.GET("/passes/{id}", { params });
+        expect(data).toBeUndefined();
+        const detail = `The service responded ${status} without details.`;
+        expect(error).toMatchObject({ type: "about:blank", status, detail });
+      }
+    },
+  );
+
   it("returns a body that is not JSON as the caller asked for it", async () => {
     const { client } = scripted([body("OK", "text/plain")]);
     expect(await callApi(client, "GET", { parseAs: "text" })).toMatchObject({ data: "OK" });
