@@ -27,7 +27,7 @@ it("quotes a copied curl for the shell, in which only the API key is a variable"
   const hostile = "$LOYALTY_API_KEY$(echo x)`echo y`'\"\\";
   const headers = { authorization: bearer, "idempotency-key": hostile, other: bearer };
   const url = "http://127.0.0.1/api?$(echo x)";
-  const curl: string = toCurl({ method: "POST", url, headers, body: hostile });
+  const curl: string = toCurl("POST", url, headers, hostile);
   const command = curl.replace(/^curl/, "printf '%s\\n'");
   const printed = execFileSync("sh", ["-c", command], {
     env: { LOYALTY_API_KEY: "k'1" },

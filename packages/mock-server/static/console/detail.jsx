@@ -135,7 +135,7 @@ function RequestDetail(entry) {
     ...(requestBody !== undefined && { "content-type": "application/json" }),
     ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
   };
-  const curl = toCurl({ method, url: location.origin + path, headers, body: requestBody });
+  const curl = toCurl(method, location.origin + path, headers, requestBody);
   return (
     <>
       <Header title={getName(entry)}>
@@ -245,7 +245,7 @@ function DeliveryDetail(delivery) {
         <Button run={resend} disabled={url === undefined}>
           Resend
         </Button>
-        <Copy label="Copy curl" text={toCurl({ method: "POST", url: url ?? "", headers, body })} />
+        <Copy label="Copy curl" text={toCurl("POST", url ?? "", headers, body)} />
       </Header>
       <Story {...delivery} name={type} />
       {causeId !== undefined && (

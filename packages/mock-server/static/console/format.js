@@ -54,7 +54,7 @@ const quote = (text) =>
   text === `authorization: ${bearer}` ? `"${text}"` : `'${text.replaceAll("'", "'\\''")}'`;
 
 /** A command for POSIX shells. */
-export function toCurl({ method, url, headers, body = undefined }) {
+export function toCurl(method, url, headers, body = undefined) {
   const options = Object.entries(headers).map(
     ([name, value]) => `-H ${quote(`${name}: ${value}`)}`,
   );

@@ -321,7 +321,7 @@ export function FirstSteps() {
   const { website } = settings.apiKeys;
   const authorization = `Bearer ${website}`;
   const headers = { authorization, "content-type": "application/json" };
-  const curl = toCurl({ method: "POST", url, headers, body });
+  const curl = toCurl("POST", url, headers, body);
   return (
     <div class="setup">
       <div class="column">
