@@ -43,8 +43,8 @@ const faults: Readonly<Record<string, PlantedFault>> = {
   "a correction overtakes a request that may still be running": {
     guarantees: ["G1", "G9"],
     file: `${outbox}/changes.ts`,
-    find: "rejectedAtMs < lostAtMs + maxRunningMs",
-    replace: "rejectedAtMs < 0",
+    find: "rejectedAtMs >= endsAtMs",
+    replace: "rejectedAtMs >= 0",
   },
   "a 409 is final while an earlier request is running": {
     guarantees: ["G2", "G1"],

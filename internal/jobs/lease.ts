@@ -24,9 +24,10 @@ const firstNewProbe = 4;
 
 /**
  * What the lease of an attempt changes; columns on the right have their values from before.
- * `firstlease` is that of the attempt which set `firstattempt`. The end of an attempt clears its
- * lease: where one is left, the effect of its attempt is uncertain, and that attempt ended when the
- * lease expired (`due`) at the latest.
+ *
+ * - `firstlease` is the lease of the attempt that set `firstattempt`.
+ * - `uncertain`: an attempt whose lease is left has not recorded its end. Its effect is not known,
+ *   and it ended when that lease expired (`due`) at the latest.
  */
 const beginAttempt = `rank = ${ranks.started},
        attempts = attempts + 1,

@@ -87,9 +87,9 @@ export function* settleTopic(
 ): Statements<SettledRow["breaker"] | "closes"> {
   const isProbe = job.probe !== undefined;
   if (topicResult === undefined) yield* withdrawProbe(tables, job);
-  // Mostly no job of the topic has failed.
-  const hasNoFailures = row.job !== undefined && row.failures === 0 && !isProbe;
-  if (topicResult !== "works" || hasNoFailures) return row.breaker;
+  // Mostly no job of the topic has failed. Without the row of the job that is not known.
+  const mayHaveFailures = isProbe || row.job === undefined || row.failures > 0;
+  if (topicResult !== "works" || !mayHaveFailures) return row.breaker;
   // A probe that worked waits: nobody else may close the breaker for minutes.
   const wasOpen = yield* closeBreaker(tables, job.topic, { waits: isProbe });
   return wasOpen ? "closes" : undefined;

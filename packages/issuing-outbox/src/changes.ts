@@ -72,29 +72,38 @@ export function* correct(
   return "accepted";
 }
 
-/**
- * Sends a form instead of one that the service rejected. An older request without a response may
- * have issued a card after the rejection. Then the old form is sent once more, ten minutes after
- * that request; an attempt before then does not count. After 23 hours it could be too late, because
- * the service forgets the key.
- */
+/** Sends a form instead of one that the service rejected, unless the old one is sent once more. */
 function* correctRejected(
   context: OutboxContext,
   job: Job,
   body: string | undefined,
 ): Statements<"accepted" | "waiting"> {
-  const { tables } = context;
-  const { uncertainAtMs: lostAtMs, lastAttemptAtMs: rejectedAtMs = 0, firstAttemptAtMs = 0 } = job;
-  if (lostAtMs !== undefined && rejectedAtMs < lostAtMs + maxRunningMs) {
-    const nowMs = yield* getNowMs();
-    const runningMs = lostAtMs + maxRunningMs - nowMs;
-    if (runningMs > 0 || nowMs < firstAttemptAtMs + keyLifetimeMs - minAskingMs) {
-      yield* retryJob(tables, job.id, Math.max(0, runningMs));
-      return "waiting";
-    }
+  const delayMs = getDelayOfOldForm(job, yield* getNowMs());
+  if (delayMs === undefined) {
+    yield* beginAnew(context, job, body);
+    return "accepted";
   }
-  yield* beginAnew(context, job, body);
-  return "accepted";
+  yield* retryJob(context.tables, job.id, delayMs);
+  return "waiting";
+}
+
+/**
+ * How long until the old form is sent once more: a request without a response may have issued a
+ * card after the rejection. It is sent when that request has ended, because an attempt before then
+ * proves nothing.
+ * @returns undefined when the rejection is final: no such request can have run after it, or 23
+ * hours have passed, and the service may forget the key.
+ */
+function getDelayOfOldForm(
+  { uncertainAtMs: lostAtMs, lastAttemptAtMs: rejectedAtMs = 0, firstAttemptAtMs = 0 }: Job,
+  nowMs: number,
+): number | undefined {
+  if (lostAtMs === undefined) return undefined;
+  const endsAtMs = lostAtMs + maxRunningMs;
+  if (rejectedAtMs >= endsAtMs) return undefined;
+  const isTooLate = nowMs >= firstAttemptAtMs + keyLifetimeMs - minAskingMs;
+  if (nowMs >= endsAtMs && isTooLate) return undefined;
+  return Math.max(0, endsAtMs - nowMs);
 }
 
 /**

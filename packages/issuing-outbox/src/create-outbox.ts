@@ -1,9 +1,5 @@
 /** Puts an outbox together: its methods, on any database. */
-import {
-  countWithoutWorker,
-  createWorkerWatch,
-  type WorkerWatch,
-} from "@loyalty-cards/internal/jobs/missing-worker";
+import { countWithoutWorker, createWorkerWatch } from "@loyalty-cards/internal/jobs/missing-worker";
 import type { JobTables } from "@loyalty-cards/internal/jobs/tables";
 import { endWithin, type Worker } from "@loyalty-cards/internal/jobs/worker";
 import { parseGrace } from "@loyalty-cards/internal/limits";
@@ -34,15 +30,30 @@ export function createOutbox(
   const hasWorker = () => activeWorkers.size > 0;
   const report = createOutboxReport(settings, hasWorker);
   const { clock } = client;
-  const shared = { database, tables, client, activeWorkers, report, lifecycle };
+  const workerWatch = createWorkerWatch({
+    workers: activeWorkers,
+    count: () => database.runEach(() => countWithoutWorker(tables)),
+    log: (waiting) =>
+      log(
+        `${waiting} entries wait, and nobody issues their cards: call outbox.work() in a process that runs, or outbox.drain() from cron.`,
+      ),
+    onUnavailable: (error) => report({ outcome: "unavailable", error }),
+    clock,
+  });
+  lifecycle.listeners.closing.add(workerWatch.stop);
   const context: OutboxContext = {
-    ...shared,
-    workerWatch: watchForWorker(shared, log),
+    database,
+    tables,
+    client,
+    report,
     logFailure: createFailureLog(log, clock, hasWorker),
+    workerWatch,
     random,
     retentionMs,
     callbacks,
     running: new Map(),
+    activeWorkers,
+    lifecycle,
   };
   const workers = createWorkers(context);
   const visits = new Set<Promise<unknown>>();
@@ -98,26 +109,3 @@ export function createOutbox(
 
 export const writeNeedsFunction =
   "outbox.write takes one function, which gets the transaction: outbox.write((transaction) => { …save the user… outbox.add(transaction, entry); }).";
-
-type WatchContext = Pick<
-  OutboxContext,
-  "database" | "tables" | "client" | "activeWorkers" | "report" | "lifecycle"
->;
-
-function watchForWorker(
-  { database, tables, client: { clock }, activeWorkers, report, lifecycle }: WatchContext,
-  log: (line: string) => void,
-): WorkerWatch {
-  const watch = createWorkerWatch({
-    workers: activeWorkers,
-    count: () => database.runEach(() => countWithoutWorker(tables)),
-    log: (waiting) =>
-      log(
-        `${waiting} entries wait, and nobody issues their cards: call outbox.work() in a process that runs, or outbox.drain() from cron.`,
-      ),
-    onUnavailable: (error) => report({ outcome: "unavailable", error }),
-    clock,
-  });
-  lifecycle.listeners.closing.add(watch.stop);
-  return watch;
-}

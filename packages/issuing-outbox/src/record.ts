@@ -166,9 +166,11 @@ function* settleWithoutLease(
   const { cardId } = end.result as StoredCard;
   const current = yield* lockJob(tables, job);
   const hasCard = current?.state === "issued";
+  // Another attempt has recorded this card.
   if (hasCard && (current.result as StoredCard).cardId === cardId) return { otherJob: current };
   const isOwn = current?.id === job.id || current?.key === job.key;
   if (current === undefined || !isOwn) return { outcome: { outcome: "forgotten-card", cardId } };
+  // Another attempt has recorded another card, which stays.
   if (hasCard) return { otherJob: current, outcome: { outcome: "another-card", entry, cardId } };
   const { job: settled } = yield* settleRow(tables, current, end);
   return { job: settled, outcome };
