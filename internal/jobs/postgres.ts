@@ -200,7 +200,10 @@ export function createPostgresDatabase<Transaction>(
         runningByTransaction.set(transaction, running);
         try {
           const result = await work(transaction);
-          if (running.size === 0) return result;
+          if (running.size === 0) {
+            if (pool === undefined) await requireUnfailed(adapt(transaction));
+            return result;
+          }
         } finally {
           runningByTransaction.delete(transaction);
           await Promise.allSettled(running); // nothing runs after ROLLBACK, or rejects unhandled
@@ -209,6 +212,14 @@ export function createPostgresDatabase<Transaction>(
       });
     },
   };
+}
+
+/**
+ * @throws when the user's function caught the error of a statement: COMMIT would be a ROLLBACK, and
+ * not every client says so.
+ */
+async function requireUnfailed(client: PostgresClient): Promise<void> {
+  await queryRows(client, "SELECT 1", []);
 }
 
 async function repeat<Result>(
@@ -237,9 +248,7 @@ async function execute(
   if ("call" in step) {
     const result = await step.call(transaction as never);
     if (typeof result === "function") throw createReturnedFunctionError(step.name);
-    // If the callback caught the error of a statement, COMMIT would be a ROLLBACK, and not every
-    // client says so.
-    await queryRows(client, "SELECT 1", []);
+    await requireUnfailed(client);
     return [];
   }
   const { sql, values } = toPositional(step, {

@@ -62,6 +62,23 @@ describe.skipIf(!(await hasPostgres()))("in PostgreSQL", async () => {
       ]);
     });
 
+    it("rejects a write that ignores the failure of a statement, because nothing is stored", async () => {
+      const runs = new WeakMap<object, (text: string) => Promise<unknown>>();
+      const { outbox } = openPostgresShop(undefined, {
+        pool: undefined,
+        transaction: (work: (own: object) => Promise<unknown>) =>
+          transaction((own, run) => work(runs.set(own, run) && own)),
+      } as never);
+      const write = outbox.write(async (own) => {
+        await outbox.add(own, toEntry(1));
+        await runs
+          .get(own)?.("SELECT 1 FROM nowhere")
+          .catch(() => {});
+      });
+      await expect(write).rejects.toThrow();
+      expect(await countRows()).toBe(1); // the settings
+    });
+
     it("records the card when the callback ignores the failure of a statement", async () => {
       const runs = new WeakMap<object, (text: string) => Promise<unknown>>();
       const { outbox } = openPostgresShop(undefined, {
