@@ -72,6 +72,18 @@ export function createReport<Outcome extends { outcome: string }>(
   };
 }
 
+const failedListeners = new WeakSet<object>();
+
+/**
+ * Writes to the console that a listener threw which no log reports, once for each listener.
+ * @param name such as `issuing-client: onEvent`.
+ */
+export function logListenerError(name: string, listener: object, error: unknown): void {
+  if (failedListeners.has(listener)) return;
+  failedListeners.add(listener);
+  notify(console.error, `${name} threw ${formatErrorKind(error)}; it must not throw.`);
+}
+
 /** The name of an error, or the type of what was thrown instead of one. */
 export function formatErrorKind(error: unknown): string {
   try {

@@ -83,7 +83,10 @@ export interface IssuingClientOptions extends LimitOptions {
    * precedence. The rules are those of a call.
    */
   headers?: Record<string, string> | undefined;
-  /** Called with attempts, retries and the end of each call, for logs and metrics. */
+  /**
+   * Called with attempts, retries and the end of each call, for logs and metrics. That it throws is
+   * written to the console once, and changes nothing.
+   */
   onEvent?: ((event: ClientEvent) => void) | undefined;
   /**
    * Only tests set this: the clock, and the random numbers from 0 to 1 for the jitter of delays.

@@ -1,7 +1,7 @@
 /**
  * Sends one call: attempts, time limits, retries, events, and the value or the error at its end.
  */
-import { notify } from "@loyalty-cards/internal/reporting";
+import { logListenerError, notify } from "@loyalty-cards/internal/reporting";
 import type { Result } from "@loyalty-cards/internal/result";
 import { type OperationId, operations } from "@loyalty-cards/openapi/operations";
 import { parseApiKey } from "./api-key.ts";
@@ -55,7 +55,11 @@ export async function send<Value>(call: Call<Value>, settings: CallSettings): Pr
   const callId = ++lastCallId;
   const startedAtMs = clock.monotonicMs();
   const getDurationMs = () => Math.round(clock.monotonicMs() - startedAtMs);
-  const emit = (event: CallEvent) => onEvent && notify(onEvent, { callId, operation, ...event });
+  const emit = (event: CallEvent) =>
+    onEvent &&
+    notify(onEvent, { callId, operation, ...event }, (error) =>
+      logListenerError("issuing-client: onEvent", onEvent, error),
+    );
 
   /** What is known of the call, also when it is aborted. */
   let state = createState(call, settings);
@@ -90,7 +94,9 @@ export async function send<Value>(call: Call<Value>, settings: CallSettings): Pr
     // A card may be issued now, so what listeners do, such as an abort, has no effect any more.
     const durationMs = getDurationMs();
     if (onResponse !== undefined)
-      notify(onResponse, toMeta(response, { attempts, idempotencyKey, durationMs }));
+      notify(onResponse, toMeta(response, { attempts, idempotencyKey, durationMs }), (error) =>
+        logListenerError("issuing-client: onResponse", onResponse, error),
+      );
     const value = readValue(response, call, { facts, baseUrl: service.baseUrl });
     // The comparison parses the body again, so only a listener pays for it.
     const fieldKeys = onEvent === undefined ? [] : (call.findDifferentFields?.(value) ?? []);

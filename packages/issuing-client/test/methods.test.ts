@@ -10,7 +10,7 @@ import {
   signUp,
   template,
 } from "@loyalty-cards/testing/scripted-client";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { defineTemplate, type IssueCardRequest, type ResponseMeta } from "../src/index.ts";
 
 describe("issueCard", () => {
@@ -193,8 +193,10 @@ describe("the caller's objects and listeners", () => {
   };
 
   it.each(Object.entries(endings))(
-    "returns an issued card when onResponse %s",
-    async (_name, end) => {
+    "returns an issued card when onResponse %s, and the console says what it threw",
+    async (name, end) => {
+      const log = vi.spyOn(console, "error").mockReturnValue();
+      onTestFinished(() => log.mockRestore());
       const { client, clock, requests, events } = scripted([json(card, 201)]);
       const controller = new AbortController();
       const onResponse = () => end({ controller, block: () => clock.advance(60_000) }) as undefined;
@@ -202,6 +204,8 @@ describe("the caller's objects and listeners", () => {
       expect((await client.issueCard(template.id, signUp, options)).id).toBe("card_1");
       expect([requests.length, clock.pendingTimers]).toEqual([1, 0]);
       expect(events.at(-1)).toMatchObject({ type: "response", status: 201 });
+      const line = "issuing-client: onResponse threw Error; it must not throw.";
+      expect(log.mock.calls).toEqual(/throws|rejects/.test(name) ? [[line]] : []);
     },
   );
 });
@@ -384,13 +388,18 @@ describe("onEvent", () => {
     expect(ofCall(second)).toMatchObject([{ type: "attempt" }, { type: "response", status: 404 }]);
   });
 
-  it("does not fail a call when it throws or rejects", async () => {
+  it("does not fail a call when it throws or rejects, which the console says", async () => {
     const failure = new Error("metrics down");
     const fail = () => {
       throw failure;
     };
+    const log = vi.spyOn(console, "error").mockReturnValue();
+    onTestFinished(() => log.mockRestore());
     for (const onEvent of [fail, () => Promise.reject(failure)])
       expect((await issueScripted([json(card, 201)], { onEvent }).result).id).toBe("card_1");
+    // Once for each function, although there were two events.
+    const line = "issuing-client: onEvent threw Error; it must not throw.";
+    expect(log.mock.calls).toEqual([[line], [line]]);
   });
 });
 

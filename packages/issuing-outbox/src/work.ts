@@ -21,7 +21,7 @@ import {
   requireNumber,
   requireSignal,
 } from "@loyalty-cards/internal/limits";
-import { notify } from "@loyalty-cards/internal/reporting";
+import { logListenerError, notify } from "@loyalty-cards/internal/reporting";
 import { getLeaseTimes, type OwnLease, runAttempt } from "./attempt.ts";
 import type { OutboxContext, Recorded } from "./context.ts";
 import type { OutboxCounts } from "./entry.ts";
@@ -177,9 +177,14 @@ export async function drain(
   signal?.removeEventListener("abort", stop);
 
   const counts = await database.runEach(() => countEntries(context));
-  notify(onProgress, counts);
+  if (onProgress !== undefined) reportProgress(onProgress, counts);
   return counts;
 }
+
+const reportProgress = (onProgress: (counts: OutboxCounts) => void, counts: OutboxCounts): void =>
+  notify(onProgress, counts, (error) =>
+    logListenerError("issuing-outbox: onProgress", onProgress, error),
+  );
 
 /**
  * Adds the results of this process to the counts at the start, because counting a million entries
@@ -203,6 +208,6 @@ function createProgress(
     }
     if (clock.monotonicMs() - reportedAtMs < progressIntervalMs) return;
     reportedAtMs = clock.monotonicMs();
-    notify(onProgress, { ...counts });
+    reportProgress(onProgress, { ...counts });
   };
 }

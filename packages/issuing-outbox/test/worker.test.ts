@@ -1,5 +1,5 @@
 /** The worker: its limits, its order and its end. */
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import type { OutboxCounts } from "../src/index.ts";
 import {
   createNetwork,
@@ -80,7 +80,10 @@ it("ends drain after maxEntries, after maxMs and with its signal, and reports it
   const onProgress = () => {
     throw new Error("The display is gone.");
   };
+  const log = vi.spyOn(console, "error").mockReturnValue();
+  onTestFinished(() => log.mockRestore());
   expect(await run(outbox.drain({ onProgress }))).toMatchObject({ issued: 100, waiting: 0 });
+  expect(log.mock.calls).toEqual([["issuing-outbox: onProgress threw Error; it must not throw."]]);
 });
 
 it("counts an entry once in its progress, also when its callback is repeated", async () => {
