@@ -22,9 +22,9 @@ const budgets: Readonly<Record<string, { tarball: number; bundle?: number }>> = 
   cli: { tarball: 390 },
   contract: { tarball: 45 },
   "issuing-client": { tarball: 270, bundle: 20 },
-  "issuing-outbox": { tarball: 290 },
+  "issuing-outbox": { tarball: 292 },
   "mock-server": { tarball: 1_200 },
-  "webhook-inbox": { tarball: 215 },
+  "webhook-inbox": { tarball: 220 },
   "webhook-verify": { tarball: 160, bundle: 12 },
 };
 /** The largest file has the metadata of phone numbers and the validators of the control API. */
