@@ -141,6 +141,7 @@ it.each([
   ["tier.changed", [], "/data"],
   ["consent.changed", { customerId: "cus_1" }, "/data/passIds"],
   ["consent.changed", { customerId: "cus_1", passIds: ["a", 7, 8] }, "/data/passIds/1"],
+  ["consent.changed", { customerId: "cus_1", passIds: [7, "b"] }, "/data/passIds/0"],
 ])(
   "rejects for %s with %j, also with `otherTypes`, unless there is `unexpectedData`",
   async (type, data, paths) => {
@@ -209,15 +210,17 @@ it("throws when it is called with an event, as by handler: onEvents", () => {
   );
 });
 
-it.each([undefined, [{ id: "1", data: {} }], { id: "1", name: "balance.changed", data: {} }])(
-  "rejects for what is not an event, such as the jobs of a queue: %o",
-  async (jobs) => {
-    const dispatch = onEvents({ otherTypes: () => {} });
-    await expect(dispatch(jobs as never, delivery)).rejects.toThrow(
-      /not an event\. For the worker of a queue, write inboxHandler\(onEvents\(/,
-    );
-  },
-);
+it.each([
+  undefined,
+  [{ id: "1", data: {} }],
+  { id: "1", name: "balance.changed", data: {} },
+  { type: "balance.changed", data: {} },
+])("rejects for what is not an event, such as the jobs of a queue: %o", async (jobs) => {
+  const dispatch = onEvents({ otherTypes: () => {} });
+  await expect(dispatch(jobs as never, delivery)).rejects.toThrow(
+    /not an event\. For the worker of a queue, write inboxHandler\(onEvents\(/,
+  );
+});
 
 it.each([{}, { unexpectedData: () => {} }])(
   "throws when there is no handler for any type: %o",

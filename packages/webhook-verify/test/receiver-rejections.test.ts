@@ -247,6 +247,9 @@ describe("a rejected delivery without onOutcome", () => {
     await receive(forged);
     expect(log[3]).toMatch(/mismatch; /);
     expect(log[3]).not.toMatch(/more since/);
+    clock.nowMs = 179_999;
+    await receive(forged);
+    expect(log).toHaveLength(4);
   });
 });
 

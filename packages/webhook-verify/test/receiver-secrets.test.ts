@@ -339,13 +339,16 @@ describe("secretMaxAgeSeconds", () => {
   it("causes 503 in time when the function hangs, calls it again after ten seconds, and ignores the late result", async () => {
     const handled: string[] = [];
     const handler = ({ id }: { id: string }) => void handled.push(id);
-    const { clock, store, deliver, outcomes } = createAging({ timeoutMs: 100, handler });
+    const { clock, store, deliver, outcomes, log } = createAging({ timeoutMs: 100, handler });
     await deliver("whsec_old");
     const late = createGate();
     store.current = () => late.opened.then(() => "whsec_old");
     clock.nowMs = 300_000;
     expect(await deliver("whsec_old")).toBe(503);
     expect(outcomes.at(-1)).toMatchObject({ reason: "secret-timeout" });
+    expect(log.at(-1)).toMatch(
+      /: the `secret` function took .* or check why it is slow\. See \S+$/,
+    );
     store.current = () => secret;
     clock.nowMs = 309_999;
     expect([await deliver(secret), store.calls]).toEqual([503, 2]);

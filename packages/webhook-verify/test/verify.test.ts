@@ -155,6 +155,11 @@ describe("rawBody", () => {
         expected,
       ]);
     }
+    const rawBody = "{}";
+    const input = { rawBody, signature: signWebhookSync({ rawBody, secret }), secret };
+    expect(() => verifyWebhookSync(input)).toThrow(
+      /: invalid-payload; the signature is valid, but the body is not an event: a JSON object with/,
+    );
   });
 
   it("throws a TypeError for a parsed body", () => {
@@ -456,19 +461,21 @@ it("works where TextEncoder and TextDecoder do not exist, as in Jest with jsdom"
   const { nodeReceiver } = await import("../src/adapters/node.ts");
 
   expect(nodeReceiver({ secret, handler: () => {} })).toBeTypeOf("function");
-  const event = { ...balanceChanged(), createdAt: "zażółć" };
-  const rawBody = Buffer.from(`\ufeff${JSON.stringify(event)}`);
-  const signature = signWebhookSync({ rawBody, secret });
-  expect(await verifyWebhook({ rawBody, signature, secret })).toEqual(event);
+  const event = { ...balanceChanged(), createdAt: "za\ufeffżółć" };
+  const text = JSON.stringify(event);
+  for (const rawBody of [text, `\ufeff${text}`].map((each) => Buffer.from(each))) {
+    const signature = signWebhookSync({ rawBody, secret });
+    expect(await verifyWebhook({ rawBody, signature, secret })).toEqual(event);
+  }
   const deliver = async (body: Uint8Array) => {
     const headers = { "service-signature": signWebhookSync({ rawBody: body, secret }) };
     return (
       await createReceiver({ secret, log: () => {} })({ method: "POST", headers, rawBody: body })
     ).status;
   };
-  expect([await deliver(rawBody), await deliver(Uint8Array.of(0x7b, 0xff, 0x7d))]).toEqual([
-    204, 400,
-  ]);
+  const notUtf8 = Buffer.from(text.replace("card_1", "####"));
+  notUtf8[notUtf8.indexOf("####")] = 0xff;
+  expect([await deliver(Buffer.from(text)), await deliver(notUtf8)]).toEqual([204, 400]);
 });
 
 it.each([1, 64, 65])("signs as createHmac does, with a key of %i bytes", (keyBytes) => {
