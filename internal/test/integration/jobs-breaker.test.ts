@@ -141,6 +141,16 @@ describe.each(databases)("the breaker in %s", (_name, isThere, openDatabase) => 
       expect(order).toEqual(["1", "2", "3", "new 1", "1", "2", "3", "new 2", "new 1"]);
     });
 
+    it("probes first what was tried first, also when its own delay is longer", async () => {
+      for (const [name, delayMs] of Object.entries({ a: 50_000, b: 9_000, c: 1_000 })) {
+        await add(name);
+        await settle(await leased(name), { ...failed, delayMs });
+        advance(1);
+      }
+      advance(1_000);
+      expect((await probe())?.name).toBe("a");
+    });
+
     it("closes the breaker with the first job that works, and then all started ones are due", async () => {
       await failEach(1, 2, 3);
       advance(1_000);

@@ -243,6 +243,15 @@ describe.each(databases)("jobs in %s", (_name, isThere, openDatabase) => {
       expect(getNames(await lease())).toEqual(["2"]);
     });
 
+    it("takes back a callback that was not called: it was no attempt", async () => {
+      await add(1);
+      const callback = { ...ended("rejected"), rank: ranks.callback };
+      await settle(await leased(1), callback);
+      const [job] = await lease();
+      await run(() => giveBack(tables, job as LeasedJob));
+      expect(await find(1)).toMatchObject({ attempts: 1, rank: ranks.callback, lease: undefined });
+    });
+
     it("renews a job with another form, also while its callback is leased", async () => {
       await add(1);
       const job = await leased(1);
